@@ -122,6 +122,13 @@ static void put_sentence(const char *text)
 	fprintf(stderr, "%s\n", text);
 }
 
+static void (*before_error)(void);
+
+void cli_before_error(void (*call)(void))
+{
+	before_error = call;
+}
+
 void cli_error(const char *fmt, ...)
 {
 	char some[1024]; /* a fixed buffer, since memory may have run out */
@@ -145,6 +152,8 @@ void cli_error(const char *fmt, ...)
 		if (strncmp(end, "\n  ", 3) != 0)
 			*end = '?';
 	cli_waited();
+	if (before_error)
+		before_error();
 	put_sentence(text);
 	if (text == more)
 		free(more);

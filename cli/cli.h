@@ -130,6 +130,8 @@ int cli_fail(const struct cli *cli, int err);
 
 /* "uncore: ..." and a newline on standard error. */
 void cli_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* Sets what is called before anything is printed there, as of a screen that must be left first; NULL: nothing. */
+void cli_before_error(void (*call)(void));
 /* Shows on a terminal what the command is doing. The next error or output, or cli_waited(), removes
  * it. */
 void cli_wait(const char *fmt, ...) __attribute__((format(printf, 1, 2)));

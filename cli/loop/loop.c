@@ -49,9 +49,18 @@ static bool has_rounds(const struct request *request, struct sink *const *sinks)
 
 /* ---- windows ---- */
 
+/* A sink may show them itself. */
+static bool prints_notes(const struct loop *l)
+{
+	for (struct sink *const *s = l->sinks; *s; s++)
+		if ((*s)->notes)
+			return false;
+	return true;
+}
+
 static void print_new_notes(struct loop *l)
 {
-	for (; l->notes < uncore_monitor_note_count(l->monitor); l->notes++)
+	for (; prints_notes(l) && l->notes < uncore_monitor_note_count(l->monitor); l->notes++)
 		cli_error("note: %s", uncore_monitor_note_at(l->monitor, l->notes));
 }
 
@@ -255,7 +264,7 @@ static int count(struct loop *l)
 
 	if (err)
 		return cli_fail(l->cli, err);
-	if (!l->windows || l->round)
+	if ((!l->windows || l->round) && prints_notes(l))
 		plan_print_notes(l->request, l->monitor, notes);
 	l->notes = uncore_monitor_note_count(l->monitor);
 	for (struct sink *const *s = l->sinks; !status && *s; s++)
@@ -339,7 +348,8 @@ static int count_rounds(struct loop *l)
 
 /* ---- the loop ---- */
 
-static void init_ticker(struct ticker *t, struct cli *cli, const struct request *request)
+static void init_ticker(struct ticker *t, struct cli *cli, const struct request *request,
+			struct sink *const *sinks)
 {
 	*t = (struct ticker){.kind = cli->replay ? &replay_ticker : &live_ticker,
 			     .cli = cli,
@@ -347,6 +357,11 @@ static void init_ticker(struct ticker *t, struct cli *cli, const struct request 
 			     .ticks = {.fd = -1},
 			     .timer_fd = -1,
 			     .signals = {.stop_fd = -1, .child_fd = -1}};
+	for (; *sinks; sinks++)
+		if ((*sinks)->ticker) {
+			t->kind = (*sinks)->ticker;
+			t->context = (*sinks)->context;
+		}
 }
 
 int loop_plan(struct cli *cli, struct request *request, struct sink *const *sinks,
@@ -355,7 +370,7 @@ int loop_plan(struct cli *cli, struct request *request, struct sink *const *sink
 	struct ticker ticker;
 	int status;
 
-	init_ticker(&ticker, cli, request);
+	init_ticker(&ticker, cli, request, sinks);
 	status = ticker.kind->check(&ticker, request, sinks);
 	for (struct sink *const *s = sinks; !status && *s; s++)
 		if ((*s)->check)
@@ -411,7 +426,7 @@ int loop_run(struct cli *cli, const struct request *request, struct sink *const 
 	struct loop l = {.cli = cli, .request = request, .sinks = sinks, .monitor = m};
 	int status;
 
-	init_ticker(&l.ticker, cli, request);
+	init_ticker(&l.ticker, cli, request, sinks);
 	status = open_all(&l);
 	for (uint64_t runs = 0; !status && l.ticker.kind->begins(&l.ticker, runs); runs++) {
 		if (runs)

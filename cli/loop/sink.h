@@ -29,13 +29,17 @@ static inline const struct uncore_row *frame_row(const struct frame *f, size_t i
 	return f->recorded ? &f->recorded[i] : uncore_sample_row(f->sample, i);
 }
 
+struct ticker_kind; /* loop/ticker.h */
+
 /* Functions that return int return exit codes. NULL: nothing is to be done. */
 struct sink {
 	void *context;
+	const struct ticker_kind *ticker; /* whose `context` it is, too; NULL: that of the source */
 	/* What it needs and takes. */
 	const char *live; /* the command that cannot take intervals of a recording; NULL: it can */
 	bool total;       /* the total after the intervals */
 	bool rounds;      /* windows that have only a part of the metrics, one after another */
+	bool notes;       /* it shows the monitor's notes itself */
 	const char *file; /* `uncore mark` reaches the loop by the name of this file; NULL: not */
 	int stop_fd;      /* of the loop: readable when the user wants to stop; -1: not yet open */
 	/* Before the request is planned: whether it can take the intervals of this source. */

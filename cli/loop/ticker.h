@@ -21,6 +21,7 @@ enum wake {
 
 struct ticker {
 	const struct ticker_kind *kind;
+	void *context; /* of a sink that brings its ticker */
 	struct cli *cli;
 	const struct request *request;
 	bool stopped; /* by the user: no further run */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The screen of `uncore top`: keys, intervals, what is shown. */
+/* The screen of `uncore top`: a sink for intervals, which end by its own ticker, by time or by a key. */
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
@@ -9,23 +9,25 @@
 #include <unistd.h>
 
 #include "commands/documents.h"
-#include "loop/plan.h"
+#include "loop/loop.h"
 #include "loop/replay.h"
+#include "loop/ticker.h"
 #include "top/screen.h"
 #include "top/top.h"
 
 struct top {
 	struct cli *cli;
 	const struct request *request;
-	struct uncore_monitor *monitor;
-	struct uncore_sample *sample;
-	struct signals signals;
+	const struct uncore_monitor *monitor;
 	struct top_view view;
 	char title[160];
 	struct top_canvas canvas;
 	int tick_fd;
 	uint64_t interval_ns, end_ns; /* 0: no end */
-	uint64_t intervals, samples;  /* short ones of this interval */
+	uint64_t samples;             /* short ones of this interval */
+	bool open;                    /* the screen */
+	bool changed;                 /* it is to be drawn */
+	bool due;                     /* the counters are to be read */
 	bool quit;
 };
 
@@ -198,33 +200,19 @@ static bool scroll_by(struct top *t, int key)
 	return false;
 }
 
-static int read_now(struct top *t)
+/* The last interval of a recording stays on the screen. */
+static void read_now(struct top *t)
 {
 	const struct replay *replay = t->cli->replay;
-	bool first = !t->view.model.nodes;
-	int err = replay && replay->gap ? uncore_monitor_resume(t->monitor) : 0;
 
-	if (err)
-		return err;
-	/* The last interval of a recording stays on the screen. */
-	if (replay && !first && !replay->more) {
+	if (replay && !replay->gap && !replay->more && t->view.model.nodes)
 		t->view.paused = true;
-		return 0;
-	}
-	err = uncore_monitor_read(t->monitor, t->sample);
-	t->samples = 0;
-	if (err)
-		return err;
-	top_update(&t->view.model, t->cli->u, t->sample);
-	if (first && t->request->level != UNCORE_LEVEL_MACHINE)
-		top_open_all(&t->view.model);
-	if (++t->intervals == t->request->when.interval_count)
-		t->quit = true;
-	return 0;
+	else
+		t->due = true;
 }
 
-/* Keys of the list. Returns a negative errno of a reading. */
-static int act(struct top *t, int key)
+/* Keys of the list. */
+static void act(struct top *t, int key)
 {
 	struct top_model *m = &t->view.model;
 
@@ -258,7 +246,8 @@ static int act(struct top *t, int key)
 		t->view.paused = !t->view.paused;
 		break;
 	case ' ':
-		return read_now(t);
+		read_now(t);
+		break;
 	case 'u':
 		t->view.units = (t->view.units + 1) % UNITS_COUNT;
 		break;
@@ -276,10 +265,9 @@ static int act(struct top *t, int key)
 	default:
 		break;
 	}
-	return 0;
 }
 
-static int press(struct top *t, int key, int y)
+static void press(struct top *t, int key, int y)
 {
 	struct top_view *v = &t->view;
 
@@ -292,13 +280,12 @@ static int press(struct top *t, int key, int y)
 	else if (key == '?' || key == 'h' || key == KEY_F(1))
 		show_text(v, cli_copy(help));
 	else if (!scroll_by(t, key) && !v->text)
-		return act(t, key);
+		act(t, key);
 	else if (v->text && (key == ESCAPE || IS_ENTER(key)))
 		show_text(v, NULL);
-	return 0;
 }
 
-/* ---- the run ---- */
+/* ---- the ticker ---- */
 
 static void draw(struct top *t)
 {
@@ -309,6 +296,7 @@ static void draw(struct top *t)
 		top_resize(&t->canvas, width, height);
 	top_draw(&t->canvas, &t->view);
 	screen_show(&t->canvas);
+	t->changed = false;
 }
 
 /* Milliseconds that are left of --timeout; -1: without a limit. */
@@ -321,111 +309,194 @@ static int rest(const struct top *t)
 	return now >= t->end_ns ? 0 : (int)((t->end_ns - now) / NS_PER_MS % INT32_MAX) + 1;
 }
 
-/* Until the user, a signal or an option ends it. Returns a negative errno of a reading. */
-static int watch(struct top *t)
+/* WAKE_TICK: nothing is to be read yet. */
+static enum wake take_tick(struct top *t)
 {
+	uint64_t ticks;
+
+	if (read(t->tick_fd, &ticks, sizeof(ticks)) <= 0 || t->view.paused)
+		return WAKE_TICK;
+	t->samples += ticks;
+	if (t->request->sample_ns && !t->cli->replay &&
+	    t->samples * t->request->sample_ns < t->interval_ns)
+		return WAKE_SAMPLE;
+	t->changed = true;
+	read_now(t);
+	return WAKE_TICK;
+}
+
+/* Until an interval is to be read, or the user, a signal or an option ends it. */
+static enum wake watch(struct ticker *ticker)
+{
+	struct top *t = ticker->context;
 	struct pollfd fds[] = {
 		{.fd = STDIN_FILENO, .events = POLLIN},
 		{.fd = t->tick_fd, .events = POLLIN},
-		{.fd = t->signals.stop_fd, .events = POLLIN},
+		{.fd = ticker->signals.stop_fd, .events = POLLIN},
 	};
-	int err = 0, key, y = 0;
-	bool changed = true, due;
-	uint64_t ticks;
+	enum wake wake = WAKE_TICK;
+	int key, y = 0;
 
-	while (!t->quit && !err) {
-		if (changed)
+	while (!t->quit && !t->due && wake == WAKE_TICK) {
+		if (t->changed)
 			draw(t);
-		changed = false;
 		/* A change of the terminal's size interrupts it, and is a key. */
 		if (poll(fds, 3, rest(t)) < 0)
 			memset(&fds[1].revents, 0, sizeof(fds[1].revents));
-		while (!err && !t->quit && (key = screen_key(&y)) != ERR) {
-			err = press(t, key, y);
-			changed = true;
+		while (!t->quit && !t->due && (key = screen_key(&y)) != ERR) {
+			press(t, key, y);
+			t->changed = true;
 		}
-		if (!err && !t->quit && read(t->tick_fd, &ticks, sizeof(ticks)) > 0 &&
-		    !t->view.paused) {
-			t->samples += ticks;
-			due = !t->request->sample_ns || t->cli->replay ||
-			      t->samples * t->request->sample_ns >= t->interval_ns;
-			changed = changed || due;
-			err = due ? read_now(t) : uncore_monitor_short_sample(t->monitor);
-		}
-		t->quit = t->quit || signals_take(&t->signals).stop || rest(t) == 0 ||
+		if (!t->quit && !t->due)
+			wake = take_tick(t);
+		t->quit = t->quit || signals_take(&ticker->signals).stop || rest(t) == 0 ||
 			  (fds[0].revents & (POLLHUP | POLLERR | POLLNVAL));
 	}
-	return err;
+	if (t->quit)
+		return WAKE_END;
+	return t->due && t->cli->replay && t->cli->replay->gap ? WAKE_RESUME : wake;
 }
 
-static int start(struct top *t)
+static int check(struct ticker *ticker, struct request *request, struct sink *const *sinks)
 {
-	int err = uncore_monitor_open(t->monitor);
-
-	if (!err)
-		err = uncore_monitor_start(t->monitor);
-	if (!err)
-		err = uncore_sample_new(&t->sample);
-	if (err)
-		return cli_fail(t->cli, err);
+	(void)ticker;
+	(void)request;
+	(void)sinks;
 	return CLI_OK;
 }
 
-/* The screen is closed before anything is printed. */
-static int run(struct top *t)
+/* Any signal that ends the process would leave the terminal as it is then. */
+static int open_ticker(struct ticker *ticker)
 {
-	struct top_view *v = &t->view;
-	char sockets[SOCKETS_ROOM];
-	int status = CLI_OK, err;
+	int status = signals_open(&ticker->signals);
 
-	snprintf(t->title, sizeof(t->title), "%s, %s", uncore_cpu_model(t->cli->u),
-		 cli_sockets(t->cli->u, sockets));
-	v->title = t->title;
-	v->simulated = uncore_is_simulated(t->cli->u) ? uncore_source(t->cli->u) : NULL;
-	t->end_ns = t->request->when.timeout_ns ? cli_now_ns() + t->request->when.timeout_ns : 0;
-	set_interval(t, t->request->when.interval_ns);
-	err = watch(t);
-	screen_close();
-	if (err)
-		status = cli_fail(t->cli, err);
-	/* Registers that were written are restored here, so that a failure of that can be reported. */
-	err = t->cli->program ? uncore_monitor_stop(t->monitor) : 0;
-	err = err ? cli_fail(t->cli, err) : CLI_OK;
-	return status ? status : err;
+	return status ? status : signals_take_all(&ticker->signals);
 }
 
-int top_run(struct cli *cli, const struct request *request, bool ascii, bool *shown)
+static int start(struct ticker *ticker, bool again)
+{
+	struct top *t = ticker->context;
+	uint64_t timeout_ns = t->request->when.timeout_ns;
+
+	if (again)
+		return CLI_OK;
+	t->end_ns = timeout_ns ? cli_now_ns() + timeout_ns : 0;
+	set_interval(t, t->request->when.interval_ns);
+	return CLI_OK;
+}
+
+static int took(struct ticker *ticker, const struct uncore_monitor *m, struct frame *f)
+{
+	struct top *t = ticker->context;
+
+	(void)m;
+	if (f) {
+		t->due = false;
+		t->samples = 0;
+	}
+	return CLI_OK;
+}
+
+static bool has_parts(const struct ticker *ticker)
+{
+	(void)ticker;
+	return false;
+}
+
+static bool begins(struct ticker *ticker, uint64_t runs)
+{
+	(void)ticker;
+	return !runs;
+}
+
+static void report(const struct ticker *ticker)
+{
+	(void)ticker;
+}
+
+static void close_ticker(struct ticker *ticker)
+{
+	signals_close(&ticker->signals);
+}
+
+static const struct ticker_kind top_ticker = {
+	.check = check,
+	.open = open_ticker,
+	.start = start,
+	.wait = watch,
+	.took = took,
+	.has_parts = has_parts,
+	.begins = begins,
+	.report = report,
+	.close = close_ticker,
+};
+
+/* ---- the sink ---- */
+
+/* The terminal may not be able to show a screen: then nothing is counted here. */
+static int open_screen(void *context, const struct uncore_monitor *m)
+{
+	struct top *t = context;
+	char sockets[SOCKETS_ROOM];
+
+	t->monitor = m;
+	t->open = screen_open(&t->view.ascii);
+	if (!t->open)
+		return CLI_RUNTIME;
+	cli_before_error(screen_close);
+	snprintf(t->title, sizeof(t->title), "%s, %s", uncore_cpu_model(t->cli->u),
+		 cli_sockets(t->cli->u, sockets));
+	t->view.title = t->title;
+	t->view.simulated = uncore_is_simulated(t->cli->u) ? uncore_source(t->cli->u) : NULL;
+	t->changed = true;
+	return CLI_OK;
+}
+
+static int take(void *context, const struct frame *f)
+{
+	struct top *t = context;
+	bool first = !t->view.model.nodes;
+
+	top_update(&t->view.model, t->cli->u, f->sample);
+	if (first && t->request->level != UNCORE_LEVEL_MACHINE)
+		top_open_all(&t->view.model);
+	return CLI_OK;
+}
+
+static int close_screen(void *context)
+{
+	(void)context;
+	screen_close();
+	cli_before_error(NULL);
+	return CLI_OK;
+}
+
+int top_run(struct cli *cli, struct request *request, bool ascii, bool *shown)
 {
 	struct top t = {.cli = cli,
 			.request = request,
-			.signals = {.stop_fd = -1, .child_fd = -1},
 			.view = {.ascii = ascii,
 				 .shown = request->sample_ns ? TOP_MOST : TOP_MEAN,
 				 .model.cursor = TOP_NONE},
 			.tick_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK)};
-	int status = plan_make(cli, request, false, &t.monitor);
+	struct sink sink = {.context = &t,
+			    .ticker = &top_ticker,
+			    .notes = true,
+			    .opened = open_screen,
+			    .take = take,
+			    .end = close_screen};
+	struct sink *sinks[] = {&sink, NULL};
+	struct uncore_monitor *m;
+	bool refused;
+	int status = loop_plan(cli, request, sinks, &m);
 
 	if (!status)
-		status = signals_open(&t.signals);
-	/* Any signal that ends the process would leave the terminal as it is then. */
-	if (!status)
-		status = signals_take_all(&t.signals);
-	if (!status && request->when.cpu)
-		status = cli_pin(cli, request->when.cpu);
-	cli_set_running(t.monitor);
-	if (!status)
-		status = start(&t);
-	if (!status && screen_open(&t.view.ascii)) {
-		*shown = true;
-		status = run(&t);
-	}
-	cli_set_running(NULL);
-	signals_close(&t.signals);
+		status = loop_run(cli, request, sinks, m);
+	refused = t.monitor && !t.open;
+	*shown = !refused;
 	close(t.tick_fd);
 	top_free(&t.view.model);
 	free(t.view.text);
 	free(t.canvas.cells);
-	uncore_sample_free(t.sample);
-	uncore_monitor_free(t.monitor);
-	return status;
+	return refused ? CLI_OK : status;
 }
