@@ -24,22 +24,12 @@ struct loop {
 	int command_status; /* the first that is not 0 */
 };
 
-/* ---- what the sinks need ---- */
-
-static bool some_total(struct sink *const *sinks)
-{
-	for (; *sinks; sinks++)
-		if ((*sinks)->total)
-			return true;
-	return false;
-}
-
 /* Only one window of a known length can be counted again for other metrics. */
 static bool has_rounds(const struct request *request, struct sink *const *sinks)
 {
 	const struct schedule *when = &request->when;
 
-	if (when->command || when->control || request->tree || some_total(sinks))
+	if (when->command || when->control || request->tree || sinks_need_total(sinks))
 		return false;
 	for (; *sinks; sinks++)
 		if (!(*sinks)->rounds)
@@ -86,7 +76,7 @@ static int take_window(struct loop *l, bool total)
 			  .window = (double)(end_ns - begin_ns) / 1e9,
 			  .wall_ns = uncore_sample_end_wall_ns(sample),
 			  .monotonic_ns = end_ns,
-			  .total = total && some_total(l->sinks),
+			  .total = total && sinks_need_total(l->sinks),
 			  .round = l->round,
 			  .round_count = l->round_count};
 
@@ -104,12 +94,17 @@ static int take_window(struct loop *l, bool total)
 	return give(l, &f);
 }
 
+static bool has_parts(const struct loop *l)
+{
+	return l->ticker.kind->has_parts && l->ticker.kind->has_parts(&l->ticker);
+}
+
 /* Without intervals there is one window, which may have several parts: it is printed in the end, as their total. */
 static int end_window(struct loop *l)
 {
 	int err;
 
-	if (!l->ticker.kind->has_parts(&l->ticker))
+	if (!has_parts(l))
 		return take_window(l, false);
 	err = uncore_monitor_read(l->monitor, l->rounds[l->round]);
 	return err ? cli_fail(l->cli, err) : l->ticker.kind->took(&l->ticker, l->monitor, NULL);
@@ -246,7 +241,7 @@ static int count_windows(struct loop *l)
 	}
 	if (!status && !l->started)
 		cli_error("the run ended before the delay (-D) was over: nothing was counted");
-	else if (!status && (some_total(l->sinks) || l->ticker.kind->has_parts(&l->ticker)))
+	else if (!status && (sinks_need_total(l->sinks) || has_parts(l)))
 		status = take_window(l, true);
 	/* Registers that were written are restored here, so that a failure of that can be reported. */
 	err = l->cli->program && l->started ? uncore_monitor_stop(l->monitor) : 0;
@@ -368,10 +363,11 @@ int loop_plan(struct cli *cli, struct request *request, struct sink *const *sink
 	      struct uncore_monitor **out)
 {
 	struct ticker ticker;
-	int status;
+	int status = CLI_OK;
 
 	init_ticker(&ticker, cli, request, sinks);
-	status = ticker.kind->check(&ticker, request, sinks);
+	if (ticker.kind->check)
+		status = ticker.kind->check(&ticker, request, sinks);
 	for (struct sink *const *s = sinks; !status && *s; s++)
 		if ((*s)->check)
 			status = (*s)->check((*s)->context);
@@ -392,7 +388,7 @@ static int open_all(struct loop *l)
 	for (struct sink *const *s = l->sinks; !status && *s; s++)
 		if ((*s)->open)
 			status = (*s)->open((*s)->context);
-	if (!status)
+	if (!status && l->ticker.kind->open)
 		status = l->ticker.kind->open(&l->ticker);
 	for (struct sink *const *s = l->sinks; *s; s++)
 		(*s)->stop_fd = l->ticker.signals.stop_fd;
@@ -410,7 +406,8 @@ static int end_all(struct loop *l, int status)
 		(*s)->stop_fd = -1;
 	}
 	cli_waited();
-	l->ticker.kind->report(&l->ticker);
+	if (l->ticker.kind->report)
+		l->ticker.kind->report(&l->ticker);
 	control_close(&l->ticker.control);
 	l->ticker.kind->close(&l->ticker);
 	uncore_monitor_free(l->monitor);
@@ -418,6 +415,11 @@ static int end_all(struct loop *l, int status)
 		uncore_sample_free(l->rounds[i]);
 	free(l->rounds);
 	return status;
+}
+
+static bool begins(struct loop *l, uint64_t runs)
+{
+	return l->ticker.kind->begins ? l->ticker.kind->begins(&l->ticker, runs) : !runs;
 }
 
 int loop_run(struct cli *cli, const struct request *request, struct sink *const *sinks,
@@ -428,7 +430,7 @@ int loop_run(struct cli *cli, const struct request *request, struct sink *const 
 
 	init_ticker(&l.ticker, cli, request, sinks);
 	status = open_all(&l);
-	for (uint64_t runs = 0; !status && l.ticker.kind->begins(&l.ticker, runs); runs++) {
+	for (uint64_t runs = 0; !status && begins(&l, runs); runs++) {
 		if (runs)
 			status = plan_make(cli, request, has_rounds(request, sinks), &l.monitor);
 		cli_set_running(l.monitor);

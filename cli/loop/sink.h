@@ -64,4 +64,13 @@ struct sink {
 	int (*end)(void *context);
 };
 
+/* `sinks` end with NULL. */
+static inline bool sinks_need_total(struct sink *const *sinks)
+{
+	for (; *sinks; sinks++)
+		if ((*sinks)->total)
+			return true;
+	return false;
+}
+
 #endif

@@ -9,14 +9,6 @@
 
 #include "loop/ticker.h"
 
-static int check(struct ticker *t, struct request *request, struct sink *const *sinks)
-{
-	(void)t;
-	(void)request;
-	(void)sinks;
-	return CLI_OK;
-}
-
 static int open_ticker(struct ticker *t)
 {
 	const struct schedule *when = &t->request->when;
@@ -125,7 +117,6 @@ static void close_ticker(struct ticker *t)
 }
 
 const struct ticker_kind live_ticker = {
-	.check = check,
 	.open = open_ticker,
 	.start = start,
 	.wait = wait_next,

@@ -14,14 +14,6 @@ static const char *first_live(struct sink *const *sinks)
 	return NULL;
 }
 
-static bool some_total(struct sink *const *sinks)
-{
-	for (; *sinks; sinks++)
-		if ((*sinks)->total)
-			return true;
-	return false;
-}
-
 /* Options that make no sense for a recording are usage errors. */
 static int check(struct ticker *t, struct request *request, struct sink *const *sinks)
 {
@@ -50,20 +42,13 @@ static int check(struct ticker *t, struct request *request, struct sink *const *
 		cli_error("the short samples of a recording are its intervals: use --sample %s%s",
 			  h.number, h.unit);
 	else if (replay->show &&
-		 (when->interval_ns != interval_ns || request->sample_ns || some_total(sinks)))
+		 (when->interval_ns != interval_ns || request->sample_ns || sinks_need_total(sinks)))
 		cli_error("--as-recorded prints each recorded interval: use -I %s%s, without a "
 			  "total or short samples",
 			  h.number, h.unit);
 	else
 		return CLI_OK;
 	return CLI_USAGE;
-}
-
-/* A recording has nothing to restore: a signal ends it at once. */
-static int open_ticker(struct ticker *t)
-{
-	(void)t;
-	return CLI_OK;
 }
 
 static int start(struct ticker *t, bool again)
@@ -136,9 +121,9 @@ static void close_ticker(struct ticker *t)
 	free(t->recorded);
 }
 
+/* A recording has nothing to restore: a signal ends it at once, and open() has nothing to do. */
 const struct ticker_kind replay_ticker = {
 	.check = check,
-	.open = open_ticker,
 	.start = start,
 	.wait = wait_next,
 	.took = took,

@@ -37,21 +37,22 @@ struct ticker {
 	struct uncore_row *recorded; /* those of the latest interval, with --as-recorded */
 };
 
-/* Functions that return int return exit codes. */
+/* Functions that return int return exit codes. Those with * may be NULL: nothing is done, it has no parts, there is one
+ * run. */
 struct ticker_kind {
-	/* Before planning: what this source cannot do is a usage error, and it may decide the interval. */
+	/* * Before planning: what this source cannot do is a usage error, and it may decide the interval. */
 	int (*check)(struct ticker *t, struct request *request, struct sink *const *sinks);
-	int (*open)(struct ticker *t);
+	int (*open)(struct ticker *t); /* * */
 	/* Counting has begun, or goes on. */
 	int (*start)(struct ticker *t, bool again);
 	enum wake (*wait)(struct ticker *t);
 	/* Counters were read: completes the frame of a window; NULL: a short sample. */
 	int (*took)(struct ticker *t, const struct uncore_monitor *m, struct frame *f);
-	/* Whether a window without intervals has several parts, so that it is their total. */
+	/* * Whether a window without intervals has several parts, so that it is their total. */
 	bool (*has_parts)(const struct ticker *t);
-	/* Whether another run begins after `runs` of them. */
+	/* * Whether another run begins after `runs` of them. */
 	bool (*begins)(struct ticker *t, uint64_t runs);
-	/* Prints what was late or missed. */
+	/* * Prints what was late or missed. */
 	void (*report)(const struct ticker *t);
 	void (*close)(struct ticker *t);
 };

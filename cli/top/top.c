@@ -357,14 +357,6 @@ static enum wake watch(struct ticker *ticker)
 	return t->due && t->cli->replay && t->cli->replay->gap ? WAKE_RESUME : wake;
 }
 
-static int check(struct ticker *ticker, struct request *request, struct sink *const *sinks)
-{
-	(void)ticker;
-	(void)request;
-	(void)sinks;
-	return CLI_OK;
-}
-
 /* Any signal that ends the process would leave the terminal as it is then. */
 static int open_ticker(struct ticker *ticker)
 {
@@ -397,37 +389,16 @@ static int took(struct ticker *ticker, const struct uncore_monitor *m, struct fr
 	return CLI_OK;
 }
 
-static bool has_parts(const struct ticker *ticker)
-{
-	(void)ticker;
-	return false;
-}
-
-static bool begins(struct ticker *ticker, uint64_t runs)
-{
-	(void)ticker;
-	return !runs;
-}
-
-static void report(const struct ticker *ticker)
-{
-	(void)ticker;
-}
-
 static void close_ticker(struct ticker *ticker)
 {
 	signals_close(&ticker->signals);
 }
 
 static const struct ticker_kind top_ticker = {
-	.check = check,
 	.open = open_ticker,
 	.start = start,
 	.wait = watch,
 	.took = took,
-	.has_parts = has_parts,
-	.begins = begins,
-	.report = report,
 	.close = close_ticker,
 };
 
