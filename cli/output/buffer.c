@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -204,57 +203,6 @@ void buffer_hang(struct buffer *b, size_t indent, size_t width, const char *labe
 		text += len;
 	}
 	buffer_puts(b, "\n");
-}
-
-/* Not with printf, which would take most of the time of printing a sample. */
-size_t text_count(char into[COUNT_ROOM], uint64_t value)
-{
-	char digits[COUNT_ROOM];
-	size_t len = 0;
-
-	do
-		digits[len++] = (char)('0' + value % 10);
-	while (value /= 10);
-	for (size_t i = 0; i < len; i++)
-		into[i] = digits[len - 1 - i];
-	into[len] = '\0';
-	return len;
-}
-
-/* Up to six decimals without zeros at their end. */
-static size_t text_decimals(char *into, uint64_t millionths)
-{
-	size_t len = 7;
-
-	into[0] = '.';
-	for (size_t i = 6; i > 0; i--, millionths /= 10)
-		into[i] = (char)('0' + millionths % 10);
-	while (into[len - 1] == '0')
-		len--;
-	if (len == 1)
-		len = 0;
-	into[len] = '\0';
-	return len;
-}
-
-size_t text_real(char into[REAL_ROOM], double value)
-{
-	double size = fabs(value), whole = floor(size), millionths = rint((size - whole) * 1e6);
-	size_t len = 0;
-
-	*into = '\0';
-	if (!isfinite(value))
-		return 0;
-	if (size >= 1e15 || (size < 1e3 && whole < size))
-		return (size_t)snprintf(into, REAL_ROOM, "%.15g", value);
-	if (millionths >= 1e6) {
-		whole += 1;
-		millionths = 0;
-	}
-	if (value < 0)
-		into[len++] = '-';
-	len += text_count(into + len, (uint64_t)whole);
-	return len + text_decimals(into + len, (uint64_t)millionths);
 }
 
 size_t text_width(const char *text)

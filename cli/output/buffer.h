@@ -45,14 +45,6 @@ void buffer_wrap(struct buffer *b, size_t indent, size_t width, const char *text
 void buffer_hang(struct buffer *b, size_t indent, size_t width, const char *label,
 		 const char *text);
 
-/* Numbers as text, NUL-terminated; the length. */
-#define COUNT_ROOM 24
-#define REAL_ROOM 40
-size_t text_count(char into[COUNT_ROOM], uint64_t value);
-/* A whole number as it is, a large one to a millionth, a smaller one with 15 digits; "" when it is
- * not finite. */
-size_t text_real(char into[REAL_ROOM], double value);
-
 /* Characters that begin and end a coloured text; writer_flush() makes the terminal's sequences of them, or
  * removes them. text_width() does not count them. */
 #define COLOR_END "\1"

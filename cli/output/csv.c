@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cli.h"
+#include "output/number.h"
 #include "output/output.h"
 
 /* One cell and the separator behind it, which may be a control character: only the cell is cleaned. */

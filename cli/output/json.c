@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cli.h"
+#include "output/number.h"
 #include "output/output.h"
 
 json_t *json_hex(uint64_t value)
@@ -199,7 +200,7 @@ static bool put_plain(const struct value *v, struct buffer *to)
 		memcpy(number + len, ".0", 2);
 		buffer_add(to, number, len + 2);
 	} else if (v->type == VALUE_REAL && isfinite(v->real)) {
-		len = (size_t)snprintf(number, REAL_ROOM, "%.*g", precision(v), v->real);
+		len = text_digits(number, v->real, precision(v));
 		if (strchr(number, 'e'))
 			return false;
 		buffer_add(to, number, len);

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "cli.h"
+#include "output/number.h"
 #include "recording/regions.h"
 #include "recording/store.h"
 
@@ -502,31 +503,14 @@ static int put_row(struct recording *r, size_t number, const struct uncore_row *
 	return code == SQLITE_ROW ? 0 : store_sql_fail(r);
 }
 
-/* Six digits in the fewest characters: 15e8 for 1.5e+09. */
 static void put_number(struct buffer *to, double v)
 {
-	char text[40];
-	int exponent;
-	long digits;
+	char text[REAL_ROOM];
 
-	if (!isfinite(v)) {
-		buffer_puts(to, "null");
-		return;
-	}
-	if (fabs(v) < 1e6 && fabs(v) >= 1e-3) {
-		buffer_printf(to, "%.6g", v);
-		return;
-	}
-	snprintf(text, sizeof(text), "%.5e", v); /* -1.23456e+09 */
-	memmove(strchr(text, '.'), strchr(text, '.') + 1, strlen(strchr(text, '.')));
-	digits = strtol(text, NULL, 10);
-	exponent = (int)strtol(strchr(text, 'e') + 1, NULL, 10) - 5;
-	for (; digits && digits % 10 == 0; digits /= 10)
-		exponent++;
-	if (!digits || !exponent)
-		buffer_printf(to, "%ld", digits);
+	if (isfinite(v))
+		buffer_add(to, text, text_compact(text, v));
 	else
-		buffer_printf(to, "%lde%d", digits, exponent);
+		buffer_puts(to, "null");
 }
 
 /* Puts null if there is no short sample; the last three numbers only if there is a ceiling. */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "output/number.h"
 #include "serve/otlp.h"
 #include "uncore.h"
 
