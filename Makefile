@@ -8,7 +8,7 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 SETUP ?= tools/setup
 
-RELEASE := -Dbuildtype=release -Db_sanitize=none -Db_lundef=true -Dtests=disabled
+RELEASE := -Dbuildtype=release -Doptimization=2 -Db_sanitize=none -Db_lundef=true -Dtests=disabled
 
 # No Python module, and no serve: libgnutls needs libraries that are not there as archives.
 STATIC := $(RELEASE) -Dman=disabled -Dpython=disabled -Dserve=disabled -Dotlp=disabled --prefer-static \
