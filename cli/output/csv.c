@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cli.h"
+#include "output/cells.h"
 #include "output/number.h"
 #include "output/output.h"
 
@@ -47,10 +48,26 @@ static bool is_column(const struct field *f)
 	       (strcmp(f->name, "schema") != 0 && strcmp(f->name, "simulated") != 0);
 }
 
+/* Most separators do not occur in numbers. */
+static void put_number(struct out *out, char number[REAL_ROOM], size_t len)
+{
+	const char *separator = out->setup.separator;
+
+	if (strchr("0123456789+-.e", *separator) || separator[1]) {
+		put_text(out, number);
+		return;
+	}
+	number[len] = *separator;
+	buffer_add(out->to, number, len + 1);
+}
+
 static void put_value(struct out *out, const struct field *f)
 {
 	char number[REAL_ROOM] = "", source[256] = "";
+	size_t len = 0;
 
+	if (!is_column(f))
+		return;
 	switch (f->value.type) {
 	case VALUE_TEXT:
 		if (out->setup.simulated && strcmp(f->name, "source") == 0)
@@ -61,19 +78,19 @@ static void put_value(struct out *out, const struct field *f)
 		put_text(out, f->value.flag ? "true" : "false");
 		return;
 	case VALUE_REAL:
-		text_real(number, f->value.real);
+		len = text_real(number, f->value.real);
 		break;
 	case VALUE_COUNT:
-		text_count(number, f->value.count);
+		len = text_count(number, f->value.count);
 		break;
 	case VALUE_ID:
 		if (f->value.id >= 0)
-			text_count(number, (uint64_t)f->value.id);
+			len = text_count(number, (uint64_t)f->value.id);
 		break;
 	default: /* not known; lists have no place in a cell */
 		break;
 	}
-	put_text(out, number);
+	put_number(out, number, len);
 }
 
 static void end_line(struct out *out)
@@ -91,9 +108,7 @@ void csv_output_record(struct out *out, const struct field *fields)
 	if (out->setup.header)
 		end_line(out);
 	out->setup.header = false;
-	for (const struct field *f = fields; f->name; f++)
-		if (is_column(f))
-			put_value(out, f);
+	cells_print(out, fields, put_value);
 	end_line(out);
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cli.h"
+#include "output/cells.h"
 
 const struct output outputs[] = {
 	{"text", .window = text_output_window},
@@ -50,6 +51,9 @@ void out_free(struct out *out)
 	html_free(out->html);
 	free(out->rows);
 	out->rows = NULL;
+	cells_free(out->cells, out->cell_count);
+	out->cells = NULL;
+	out->cell_count = 0;
 }
 
 static void print_record(struct out *out, const struct out_row *kept)
@@ -57,8 +61,7 @@ static void print_record(struct out *out, const struct out_row *kept)
 	const struct uncore_row *row = kept->row;
 	bool event = !row->query->family;
 	bool counted = event && isfinite(row->value);
-	char unit[OUT_UNIT_ROOM];
-	double scale = out_rate_unit(row, unit);
+	double scale = out_rate_scale(row);
 	struct field fields[OUT_FIELDS_ROOM] = {
 		{"schema", value_count(JSON_SCHEMA)},
 		{"time", value_real(out->frame.time)},

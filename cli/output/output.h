@@ -16,6 +16,7 @@
 #include "output/table.h"
 #include "uncore.h"
 
+struct cells;
 struct out;
 struct html;
 
@@ -92,6 +93,8 @@ struct out {
 	struct out_row *rows; /* of this window */
 	size_t row_count, row_room;
 	const struct out_row *row; /* whose record is printed; NULL: of something else */
+	struct cells *cells;       /* of the latest record of each row */
+	size_t cell_count;
 };
 
 void out_free(struct out *out);
@@ -170,6 +173,8 @@ bool out_same_port(const struct uncore_row_place *a, const struct uncore_row_pla
 /* The unit of a metric's value or an event's rate, in bytes where the kernel's unit is a multiple of them: what the
  * number is to be multiplied by. */
 double out_rate_unit(const struct uncore_row *row, char unit[OUT_UNIT_ROOM]);
+/* That number alone. */
+double out_rate_scale(const struct uncore_row *row);
 /* "3.0 % above 80.00 GB/s, longest 3.000 ms": of so many seconds; nothing without a threshold. */
 void out_bursts(struct buffer *to, const struct uncore_distribution *d, const char *unit,
 		double seconds);

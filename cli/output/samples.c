@@ -8,23 +8,29 @@
 
 #include "output/output.h"
 
-double out_rate_unit(const struct uncore_row *row, char unit[OUT_UNIT_ROOM])
+double out_rate_scale(const struct uncore_row *row)
 {
 	static const struct {
 		const char *unit;
 		double bytes;
 	} units[] = {{"KiB", 0x400}, {"MiB", 0x100000}, {"GiB", 0x40000000}};
-	bool metric = row->query->family;
+
+	for (size_t i = 0; !row->query->family && i < sizeof(units) / sizeof(*units); i++)
+		if (strcmp(row->query->unit, units[i].unit) == 0)
+			return units[i].bytes;
+	return 1;
+}
+
+double out_rate_unit(const struct uncore_row *row, char unit[OUT_UNIT_ROOM])
+{
+	double scale = out_rate_scale(row);
 	const char *plain = *row->query->unit ? row->query->unit : "1";
 
-	for (size_t i = 0; !metric && i < sizeof(units) / sizeof(*units); i++)
-		if (strcmp(plain, units[i].unit) == 0) {
-			snprintf(unit, OUT_UNIT_ROOM, "B/s");
-			return units[i].bytes;
-		}
-	snprintf(unit, OUT_UNIT_ROOM, "%s%s", metric ? row->query->unit : plain,
-		 metric ? "" : "/s");
-	return 1;
+	if (row->query->family)
+		snprintf(unit, OUT_UNIT_ROOM, "%s", row->query->unit);
+	else
+		snprintf(unit, OUT_UNIT_ROOM, "%s/s", scale > 1 ? "B" : plain);
+	return scale;
 }
 
 /* When a burst began, in seconds as in struct frame. */
