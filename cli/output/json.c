@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cli.h"
+#include "output/cells.h"
 #include "output/number.h"
 #include "output/output.h"
 
@@ -143,19 +144,14 @@ static void put(json_t *value, size_t flags, struct buffer *to)
 }
 
 /* jansson escapes the first 32 characters only. */
-static void end_line(struct buffer *to, size_t start)
-{
-	to->records = true;
-	to->len = start + cli_clean(to->data + start, to->len - start, "\n");
-	buffer_puts(to, "\n");
-}
-
 void json_print(json_t *value, size_t flags, struct buffer *to)
 {
 	size_t start = to->len;
 
 	put(value, flags, to);
-	end_line(to, start);
+	to->records = true;
+	to->len = start + cli_clean(to->data + start, to->len - start, "\n");
+	buffer_puts(to, "\n");
 }
 
 /* ---- the output `json` ---- */
@@ -214,22 +210,36 @@ static bool put_plain(const struct value *v, struct buffer *to)
 	return true;
 }
 
+/* ,"name":value; jansson escapes the first 32 characters only, so that the others are cleaned here. */
+static void put_member(struct buffer *to, const struct field *f)
+{
+	size_t len = strlen(f->name), start;
+	char *at = buffer_more(to, len + 4);
+
+	memcpy(at, ",\"", 2);
+	memcpy(at + 2, f->name, len);
+	memcpy(at + 2 + len, "\":", 2);
+	start = to->len;
+	if (put_plain(&f->value, to))
+		return;
+	put(json_of(&f->value),
+	    JSON_ENCODE_ANY | JSON_COMPACT | (size_t)JSON_REAL_PRECISION(precision(&f->value)), to);
+	to->len = start + cli_clean(to->data + start, to->len - start, "");
+}
+
 static void put_object(const struct field *fields, struct buffer *to)
 {
-	for (const struct field *f = fields; f->name; f++) {
-		size_t len = strlen(f->name);
-		char *at = buffer_more(to, len + 4);
+	size_t start = to->len;
 
-		memcpy(at, f == fields ? "{\"" : ",\"", 2);
-		memcpy(at + 2, f->name, len);
-		memcpy(at + 2 + len, "\":", 2);
-		if (!put_plain(&f->value, to))
-			put(json_of(&f->value),
-			    JSON_ENCODE_ANY | JSON_COMPACT |
-				    (size_t)JSON_REAL_PRECISION(precision(&f->value)),
-			    to);
-	}
+	for (const struct field *f = fields; f->name; f++)
+		put_member(to, f);
+	to->data[start] = '{';
 	buffer_puts(to, "}");
+}
+
+static void put_cell(struct out *out, const struct field *f)
+{
+	put_member(out->to, f);
 }
 
 /* What a metric's value was made of: with these, a reader can do the arithmetic again. */
@@ -258,14 +268,14 @@ void json_output_record(struct out *out, const struct field *fields)
 	struct buffer *to = out->to;
 	size_t start = to->len;
 
-	put_object(fields, to);
+	to->records = true;
+	cells_print(out, fields, put_cell);
+	to->data[start] = '{';
 	if (out->row && out->row->sample && out->row->row->query->family) {
-		to->len--; /* the brace */
 		buffer_puts(to, ",\"inputs\":");
 		put_inputs(out->row, to);
-		buffer_puts(to, "}");
 	}
-	end_line(to, start);
+	buffer_puts(to, "}\n");
 }
 
 void json_output_document(json_t *document, struct buffer *to)
