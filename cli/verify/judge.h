@@ -57,14 +57,13 @@ bool judge_is_channel(const struct judged *j, size_t cell);
 void judge_fit(const struct verify_series *s, size_t cell, bool requests, struct verify_fit *into);
 
 /* Lists of checks by group, ended by NULL. `uncounted`: for a socket without a cell of this metric; the own cell is that
- * of another socket. `multiplex`: for a series with multiplexed counters, instead of the checks of its group. */
+ * of another socket. */
 extern judge_check *const stream_checks[], *const uncounted_checks[]; /* stream-checks.c */
 extern judge_check *const device_checks[], *const lookup_checks[];    /* device-checks.c */
 extern judge_check *const latency_checks[];                           /* latency.c */
 extern judge_check *const power_checks[];                             /* power.c */
 extern judge_check *const clock_checks[];                             /* clock.c */
 extern judge_check *const ceiling_checks[];                           /* ceiling.c */
-extern judge_check *const multiplex_checks[];                         /* multiplex-checks.c */
 
 void judge_conclude(struct judged *j, enum verify_verdict verdict, const char *fault,
 		    const char *fmt, ...) __attribute__((format(printf, 4, 5)));

@@ -48,12 +48,6 @@ static bool cell_of(const struct uncore *u, const struct uncore_row *row, struct
 	       describe_cell(cell, cli_metric(u, row->query));
 }
 
-bool pass_multiplexes(const char *metric)
-{
-	return strcmp(metric, "memory.read.bandwidth") == 0 ||
-	       strcmp(metric, "memory.write.bandwidth") == 0;
-}
-
 static int start_counting(struct verify *v)
 {
 	int err = v->sample ? 0 : uncore_sample_new(&v->sample);
@@ -76,8 +70,7 @@ int pass_start(struct verify *v)
 	for (size_t i = 0; i < uncore_sample_count(v->sample); i++) {
 		struct verify_cell cell;
 
-		if (!cell_of(v->cli->u, uncore_sample_row(v->sample, i), &cell) ||
-		    (v->multiplexing.runs && !pass_multiplexes(cell.metric)))
+		if (!cell_of(v->cli->u, uncore_sample_row(v->sample, i), &cell))
 			continue;
 		v->rows = cli_realloc(v->rows, v->run.cell_count + 1, sizeof(*v->rows));
 		v->rows[v->run.cell_count] = i;
@@ -165,9 +158,8 @@ void pass_show_round(void *context, size_t done, size_t all)
 	const struct verify_series *s = &v->run.series[v->run.series_count - 1];
 	uint64_t now = cli_now_ns();
 
-	cli_wait("node %d, %s%s%s: round %zu of %zu, %llu s left", s->node,
-		 v->multiplexing.runs ? "multiplexed " : "", verify_is_far(s) ? "far " : "",
-		 verify_load_words[s->load].name, done + 1, all,
+	cli_wait("node %d, %s%s: round %zu of %zu, %llu s left", s->node,
+		 verify_is_far(s) ? "far " : "", verify_load_words[s->load].name, done + 1, all,
 		 (unsigned long long)(v->end_ns > now ? (v->end_ns - now) / NS_PER_S + 1 : 0));
 }
 

@@ -226,19 +226,14 @@ int passes_time(struct verify *v)
 
 int passes_run(struct verify *v)
 {
-	uint64_t part_ns = v->time_ns / MULTIPLEXED_PART;
-	bool multiplexed = schedule_multiplexes(v) && multiplexing_find(v, part_ns);
-	uint64_t time_ns = v->time_ns - (multiplexed ? part_ns : 0);
 	int status, more;
 
 	v->series_left = series_of_passes(v, passes_of(v));
-	v->round_ns = time_ns / (v->series_left ? v->series_left : 1) / SERIES_ROUNDS;
-	v->end_ns = cli_now_ns() + time_ns;
+	v->round_ns = v->time_ns / (v->series_left ? v->series_left : 1) / SERIES_ROUNDS;
+	v->end_ns = cli_now_ns() + v->time_ns;
 	do {
 		status = run_pass(v);
 		more = status || !v->counts ? 0 : uncore_monitor_next_round(v->monitor);
 	} while (more > 0);
-	if (more < 0)
-		return cli_fail(v->cli, more);
-	return status || !multiplexed ? status : multiplexing_run(v);
+	return more < 0 ? cli_fail(v->cli, more) : status;
 }

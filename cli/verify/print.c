@@ -107,9 +107,8 @@ static void put_row(struct table *t, const struct verify_run *run, const struct 
 
 	put_place(&place, run, r);
 	table_cell(t, "%d", r->series->node);
-	table_cell(t, "%s%s%s", verify_is_far(r->series) ? "far " : "",
-		   verify_load_words[r->series->load].name,
-		   r->series->coverage > 0 ? " multiplexed" : "");
+	table_cell(t, "%s%s", verify_is_far(r->series) ? "far " : "",
+		   verify_load_words[r->series->load].name);
 	table_cell(t, "%.*s", length_of_name(r->cell->metric), r->cell->metric);
 	table_cell(t, "%s", buffer_text(&place));
 	put_moved(t, r);
@@ -222,7 +221,6 @@ static void put_record(struct out *out, const struct verify_run *run, const stru
 		{"load_ns", value_real(r->series->load_ns > 0 ? r->series->load_ns : NAN)},
 		{"port", value_text(*c->port ? c->port : NULL)},
 		{"device", value_text(*r->series->device ? r->series->device : NULL)},
-		{"coverage", value_real(r->series->coverage > 0 ? r->series->coverage : NAN)},
 		{0},
 	};
 

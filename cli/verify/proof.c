@@ -307,9 +307,7 @@ static int rank(enum verify_verdict verdict)
 static void add_result(struct summary *s, const struct verify_result *r)
 {
 	bool latency = r->series->load == VERIFY_CHASE, whole = r->cell->channel < 0;
-	/* The deviation of multiplexed counts is that from other counts. */
-	bool alone = !(r->series->coverage > 0);
-	double deviation = whole && !latency && alone ? fabs(r->fit.slope - 1) : NAN;
+	double deviation = whole && !latency ? fabs(r->fit.slope - 1) : NAN;
 	double load_ns = r->series->load_ns;
 
 	s->tally[r->verdict]++;

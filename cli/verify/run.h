@@ -30,15 +30,6 @@ struct node {
 
 struct device;
 
-/* The series with multiplexed counters, which are the last ones: reads and writes of memory
- * together with other metrics. */
-struct multiplexing {
-	const char *family; /* of all of them */
-	size_t others;      /* number of other metrics */
-	uint64_t turn_ns, round_ns;
-	bool runs;
-};
-
 struct verify {
 	struct cli *cli;
 	const struct verify_options *o;
@@ -58,7 +49,6 @@ struct verify {
 	size_t counted_end; /* cell; the rest are witnesses */
 	bool read_failed;   /* the machine has the error */
 	bool left_out;      /* a series failed */
-	struct multiplexing multiplexing;
 	struct signals signals;
 	struct cli_cpus cpus; /* of this thread before it was pinned */
 	uint64_t time_ns;     /* of all passes */
@@ -88,7 +78,6 @@ const struct node *node_far(const struct verify *v, const struct node *n);
 #define SERIES_REPEATS 3 /* of each amount */
 /* Besides its rounds, a series needs half a round to find the amount. */
 #define SERIES_ROUNDS (SERIES_REPEATS * VERIFY_AMOUNTS + 1)
-#define MULTIPLEXED_PART 10 /* of the time */
 
 /* The tasks of a pass for each node. */
 enum task {
@@ -103,13 +92,11 @@ enum task {
 /* The largest number of series of the task; `first`: in the first pass. */
 size_t series_of_task(const struct verify *v, enum task task, const struct node *n, bool first);
 size_t series_of_passes(const struct verify *v, size_t passes);
-/* Whether a part of the time is for series with multiplexed counters. */
-bool schedule_multiplexes(const struct verify *v);
 /* Sets the time: the requested one, or 30 s, or the time that so many passes need if that is more.
  * Returns an exit code. */
 int schedule_time(struct verify *v, size_t passes);
 
-/* ---- the passes: plan.c, passes.c, pass.c, peak.c, multiplexing.c ---- */
+/* ---- the passes: plan.c, passes.c, pass.c, peak.c ---- */
 
 /* plan.c: adds the requested metrics that this machine can count. Returns an exit code. */
 int passes_plan(struct verify *v);
@@ -125,8 +112,6 @@ int pass_end(struct verify *v, int err);
 /* Turns an error of the node's series into a note, so that other series go on, and returns 0.
  * Returns errors that end the run: a signal, or counters that cannot be read. */
 int pass_leave_out(struct verify *v, const struct node *n, int err);
-/* Whether multiplexed counts of the metric are judged, too. */
-bool pass_multiplexes(const char *metric);
 /* Whether a cell of the pass must count data of the load. */
 bool pass_needs(const struct verify_run *run, enum verify_load load, bool far);
 /* Callbacks of the rounds of the latest series: */
@@ -147,11 +132,5 @@ uint64_t peak_ns(const struct verify *v);
 void peak_add_cells(struct verify *v);
 /* Reads all nodes of the socket. `n` is the first one. */
 int peak_read_socket(struct verify *v, const struct node *n);
-
-/* multiplexing.c: finds the number of other metrics with which the kernel multiplexes. False: it
- * never does, or a round would be too short for its time slices. */
-bool multiplexing_find(struct verify *v, uint64_t time_ns);
-/* Repeats the near streams of the first node with memory. Returns an exit code. */
-int multiplexing_run(struct verify *v);
 
 #endif

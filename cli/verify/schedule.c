@@ -56,18 +56,11 @@ size_t series_of_passes(const struct verify *v, size_t passes)
 	return first + (passes - 1) * later;
 }
 
-bool schedule_multiplexes(const struct verify *v)
-{
-	/* With --metrics only the named metrics are counted. */
-	return v->moves && !v->o->metrics;
-}
-
 int schedule_time(struct verify *v, size_t passes)
 {
 	const size_t series = series_of_passes(v, passes);
-	uint64_t need = series * SERIES_ROUNDS * ROUND_LEAST;
+	const uint64_t need = series * SERIES_ROUNDS * ROUND_LEAST;
 
-	need = schedule_multiplexes(v) ? need * MULTIPLEXED_PART / (MULTIPLEXED_PART - 1) : need;
 	v->time_ns = v->o->time_ns;
 	if (!v->time_ns)
 		v->time_ns = need > TIME_USUAL ? need : TIME_USUAL;

@@ -239,7 +239,7 @@ static bool check_uncounted(struct judged *j)
 static bool is_near(const struct judged *j, const struct verify_series *s)
 {
 	return (s->load == VERIFY_READ || s->load == VERIFY_WRITE) && !verify_is_far(s) &&
-	       !s->bare && !s->elsewhere && !(s->coverage > 0) && j->own >= s->first_cell &&
+	       !s->bare && !s->elsewhere && j->own >= s->first_cell &&
 	       j->own - s->first_cell < s->cell_count;
 }
 
@@ -331,7 +331,7 @@ static bool is_lost_by(const struct judged *j, const struct verify_series *s)
 	const struct verify_cell *own = &j->run->cells[j->own];
 
 	if (s->load != VERIFY_WRITE || s->node != j->series->node ||
-	    s->cpu_socket != j->series->cpu_socket || s->elsewhere || s->coverage > 0)
+	    s->cpu_socket != j->series->cpu_socket || s->elsewhere)
 		return false;
 	for (size_t i = s->first_cell; i < s->first_cell + s->cell_count; i++) {
 		const struct verify_cell *c = &j->run->cells[i];

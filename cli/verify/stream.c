@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Moves a known number of bytes between a CPU and the memory of one node, bypassing the caches. */
 #include <errno.h>
-#include <poll.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "cli.h"
 #include "verify/verify.h"
 
 #define LINE 64u
@@ -17,10 +14,6 @@
 #define UNIT ((size_t)4 << 10)      /* a quarter of it has whole lines */
 #define LEAST ((size_t)4 << 20)     /* of the largest amount of a series */
 #define POPULATE ((size_t)16 << 20) /* likewise */
-/* Of even traffic. A move takes at most a microsecond, much less than a time slice. Busy waiting
- * would slow down a hardware thread of the same core that rotates the counters. */
-#define PIECE ((size_t)4 << 10)
-#define PAUSE_NS 20000
 
 /* Not in all headers. */
 #define BIND 2            /* MPOL_BIND */
@@ -281,34 +274,4 @@ int verify_stream_elsewhere(const struct verify_stream *s, size_t *pages)
 			*pages += node[i] != s->node;
 	}
 	return 0;
-}
-
-/* ---- even traffic ---- */
-
-int verify_steady_move(struct verify_stream *s, enum verify_load load, struct verify_steady *t,
-		       int stop_fd)
-{
-	const struct timespec pause = {.tv_nsec = PAUSE_NS};
-	struct pollfd fd = {.fd = stop_fd, .events = POLLIN};
-	double busy = 0, idle = 0;
-	uint64_t then;
-	int err = 0;
-
-	t->moved = t->away_ns = 0;
-	for (uint64_t now = cli_now_ns(); !err && now < t->until_ns; now = then) {
-		bool due = t->share > 0 && busy <= t->share * (busy + idle);
-
-		if (due)
-			err = verify_stream_move(s, load, PIECE, stop_fd);
-		else if (ppoll(&fd, 1, &pause, NULL) > 0)
-			err = -EINTR;
-		t->moved += due && !err ? PIECE : 0;
-		then = cli_now_ns();
-		/* It is not balanced by a pause, which would be as long. */
-		if (then - now > t->turn_ns / 4)
-			t->away_ns += then - now;
-		else
-			*(due ? &busy : &idle) += (double)(then - now);
-	}
-	return err;
 }

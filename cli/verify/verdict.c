@@ -10,7 +10,6 @@
 #include "output/table.h"
 #include "verify/judge.h"
 
-#define COVERAGE_ALL 0.999
 /* The largest traffic of other programs, relative to the largest amount, with which there is a
  * verdict. */
 #define OTHERS_MOST 8.0
@@ -408,7 +407,7 @@ static bool is_uncounted(const struct judged *j, size_t cell)
 	const struct verify_cell *c = &j->run->cells[cell];
 	const struct verify_expectation *e = verify_expectation(c->metric);
 
-	if (c->channel >= 0 || s->bare || s->coverage > 0 || checks_of[e->group] != stream_checks ||
+	if (c->channel >= 0 || s->bare || checks_of[e->group] != stream_checks ||
 	    e->memory != VERIFY_DRAM || verify_socket_of(s, e) < 0)
 		return false;
 	for (size_t i = s->first_cell; i < s->first_cell + s->cell_count; i++)
@@ -441,9 +440,6 @@ static void judge_series(struct results *all, const struct verify_run *run,
 	struct verify_fit *fits = cli_realloc(NULL, run->cell_count, sizeof(*fits));
 	struct judged j = {.run = run, .series = s, .fits = fits};
 
-	/* Nothing was multiplexed, since the PMUs had enough counters. */
-	if (s->coverage >= COVERAGE_ALL)
-		goto done;
 	for (size_t i = 0; i < run->cell_count; i++)
 		judge_fit(s, i, false, &fits[i]);
 	for (size_t i = s->first_cell; i < s->first_cell + s->cell_count; i++) {
@@ -455,18 +451,17 @@ static void judge_series(struct results *all, const struct verify_run *run,
 		j.tolerance = 2 * fits[i].error;
 		j.result = add_result(all, &j, i);
 		j.not_judged = false;
-		judge_by(&j, s->coverage > 0 ? multiplex_checks : checks_of[j.expected->group]);
+		judge_by(&j, checks_of[j.expected->group]);
 		if (j.not_judged) {
 			all->count--;
 			continue;
 		}
 		/* Far data give no new information on channels. */
-		if (checks_of[j.expected->group] == stream_checks && !(s->coverage > 0) &&
-		    has_one_node(run, s) && !verify_is_far(s))
+		if (checks_of[j.expected->group] == stream_checks && has_one_node(run, s) &&
+		    !verify_is_far(s))
 			add_channels(all, &j, *j.result);
 	}
 	add_uncounted(all, &j);
-done:
 	free(fits);
 }
 

@@ -55,18 +55,6 @@ bool verify_stopped(int stop_fd);
 /* The number of its pages that are on other nodes. */
 int verify_stream_elsewhere(const struct verify_stream *s, size_t *pages);
 
-/* Traffic at a constant rate, so that each multiplexed counter counts its share of it. */
-struct verify_steady {
-	double share; /* of the time in which data are moved */
-	uint64_t until_ns;
-	uint64_t turn_ns; /* time slice of a multiplexed counter */
-	/* Results: */
-	size_t moved;     /* bytes */
-	uint64_t away_ns; /* of other programs, in pieces of a quarter of a time slice or more */
-};
-int verify_steady_move(struct verify_stream *s, enum verify_load load, struct verify_steady *t,
-		       int stop_fd);
-
 /* ---- a busy CPU: spin.c ---- */
 
 /* Arithmetic that draws power, until the thread has used the amount, in nanoseconds of CPU time. */
@@ -132,7 +120,6 @@ struct verify_series {
 	size_t elsewhere;          /* pages on other nodes */
 	char device[32], port[48]; /* of a file: PCI addresses; "": none */
 	double disk; /* bytes that the disk moved for each byte of the file, by the kernel's count; 0: unknown */
-	double coverage; /* of multiplexed counters, of the memory's socket; 0: not multiplexed */
 	size_t first_cell, cell_count; /* the cells that were counted in its rounds */
 	size_t round_count;
 	double *moved;                   /* in each round, in the load's unit */
