@@ -17,10 +17,8 @@
 #include "options.h"
 #include "output/output.h"
 #include "output/writer.h"
-#include "verify/device.h"
-#include "verify/kept.h"
+#include "verify/measure.h"
 #include "verify/proof.h"
-#include "verify/run.h"
 
 /* Binds an abstract socket address as a lock, which the kernel releases when the process ends in
  * any way. Returns a descriptor, or -1. */
@@ -228,7 +226,7 @@ static int count_and_judge(struct verify *v)
 	status = v->moves || v->loads & 1u << VERIFY_READ_ALL ? nodes_find_memory(v) : CLI_OK;
 	find_facts(v);
 	status = status ? status : devices_open(v);
-	status = status ? status : passes_time(v);
+	status = status ? status : schedule_time(v, passes_count(v));
 	snprintf(v->run.version, sizeof(v->run.version), "%s", uncore_version());
 	strftime(v->run.date, sizeof(v->run.date), "%Y-%m-%d", gmtime_r(&now, &day));
 	status = status ? status : signals_open(&v->signals);

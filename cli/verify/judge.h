@@ -10,10 +10,12 @@
 struct judged {
 	const struct verify_run *run;
 	const struct verify_series *series;
-	const struct verify_expectation *expected;
 	const struct verify_fit *fits; /* of each cell of the run */
-	size_t own;                    /* cell */
-	double slope, tolerance;       /* of the own cell; tolerance is twice its error */
+	/* The cell that must count all data: */
+	size_t own;
+	const struct verify_cell *cell;
+	const struct verify_expectation *expected;
+	double slope, tolerance; /* tolerance is twice the error */
 	struct verify_result *result;
 	bool not_judged; /* this series gives no verdict on this cell */
 };
@@ -21,31 +23,61 @@ struct judged {
 /* True: it has reached a verdict. */
 typedef bool judge_check(struct judged *j);
 
-/* Checks of verdict.c for the lists of other files. */
+/* Lists of checks by group, ended by NULL. `uncounted`: for a socket without a cell of this metric;
+ * the own cell is that of another socket. */
+extern judge_check *const stream_checks[], *const uncounted_checks[];
+extern judge_check *const device_checks[], *const lookup_checks[];
+extern judge_check *const latency_checks[];
+extern judge_check *const power_checks[], *const clock_checks[], *const ceiling_checks[];
+
+/* ---- judge.c: verdicts ---- */
+
+/* Set the verdict and its reason, and return true. `fault`: NULL if it is not a known one. */
+#define JUDGE_TEXT(at) __attribute__((format(printf, at, at + 1)))
+bool judge_proved(struct judged *j, const char *fmt, ...) JUDGE_TEXT(2);
+bool judge_off(struct judged *j, const char *fault, const char *fmt, ...) JUDGE_TEXT(3);
+bool judge_unknown(struct judged *j, const char *fault, const char *fmt, ...) JUDGE_TEXT(3);
+
+/* A wrong factor that is known. The meaning of `other`, which may be NULL, depends on the group. */
+struct judge_factor {
+	double factor;
+	const char *fault, *other, *sentence;
+};
+/* The first one of a list ended by a factor of 0 from which the ratio deviates by at most `near` and the
+ * tolerance (relative to the factor, at most `most`), or NULL. */
+const struct judge_factor *judge_find_factor(const struct judge_factor *known, double ratio,
+					     double near, double tolerance, double most);
+
+/* Checks for the lists of other files. */
 judge_check judge_quiet, judge_yielding, judge_slope;
 /* Conclude if the memory, or (judge_rounds) the memory or the rounds, allow no verdict. */
 judge_check judge_memory, judge_rounds;
 /* Concludes if this number of rounds, in which all counters ran all the time, is too small. */
 bool judge_few_rounds(struct judged *j, size_t count);
-/* The largest part of each moved byte by which a change in the traffic of other programs may
- * falsify the slope. */
-double judge_yield(const struct judged *j, const struct verify_fit *f);
 
-/* Within the limits of the group and load: the slope stands for all data; for none of them; the
- * part that may be missing; the part that may be counted at another place. */
+/* ---- judge.c: slopes ---- */
+
+/* The fit of the cell's amounts, or requests, over the rounds in which it was measured. */
+void judge_fit(const struct verify_series *s, size_t cell, bool requests, struct verify_fit *into);
+
+/* The limits for hardware, as parts of the moved data: less, more, and counted at another place
+ * (astray). */
+struct judge_limits {
+	double less, more, astray;
+};
+const struct judge_limits *judge_limits(const struct judged *j);
+/* Within the limits: the slope stands for all data; for none of them. */
 bool judge_is_all(const struct judged *j, const struct verify_fit *fit);
 bool judge_is_own_all(const struct judged *j);
 bool judge_is_nothing(const struct judged *j);
-double judge_less(const struct judged *j);
-double judge_astray(const struct judged *j);
+/* The largest part of each moved byte by which a change in the traffic of other programs may
+ * falsify the slope. */
+double judge_yield(const struct judged *j, const struct verify_fit *f);
 /* Beyond this standard error of a slope there is no verdict. */
 #define JUDGE_ERROR_MOST 0.005
 /* The largest deviation from a factor with a name, and the largest error of a share. */
 #define JUDGE_FACTOR 0.02
 
-/* Whether the cell, of the same family and group, is that of a socket, has a slope, and must not
- * count the data. */
-bool judge_is_other(const struct judged *j, size_t cell);
 /* Whether the cell is a channel of the own socket and metric, and the limits of its share (1:
  * even). Below JUDGE_SHARE_NONE it counts nothing. */
 bool judge_is_channel(const struct judged *j, size_t cell);
@@ -53,22 +85,11 @@ bool judge_is_channel(const struct judged *j, size_t cell);
 #define JUDGE_SHARE_MOST 1.25
 #define JUDGE_SHARE_NONE 0.05
 
-/* The fit of the cell's amounts, or requests, over the rounds in which it was measured. */
-void judge_fit(const struct verify_series *s, size_t cell, bool requests, struct verify_fit *into);
+/* ---- judge.c: counts at other places, which must not count the data of the series ---- */
 
-/* Lists of checks by group, ended by NULL. `uncounted`: for a socket without a cell of this metric; the own cell is that
- * of another socket. */
-extern judge_check *const stream_checks[], *const uncounted_checks[]; /* stream-checks.c */
-extern judge_check *const device_checks[], *const lookup_checks[];    /* device-checks.c */
-extern judge_check *const latency_checks[];                           /* latency.c */
-extern judge_check *const power_checks[];                             /* power.c */
-extern judge_check *const clock_checks[];                             /* clock.c */
-extern judge_check *const ceiling_checks[];                           /* ceiling.c */
-
-void judge_conclude(struct judged *j, enum verify_verdict verdict, const char *fault,
-		    const char *fmt, ...) __attribute__((format(printf, 4, 5)));
-
-/* ---- places.c: counts at other places, which must not count the data of the series ---- */
+/* Whether the cell, of the same family and group, is that of a socket, has a slope, and must not
+ * count the data. */
+bool judge_is_other(const struct judged *j, size_t cell);
 
 /* How a group reads other places. */
 struct judge_view {
@@ -102,19 +123,5 @@ struct judge_part judge_find_part(const struct judged *j, const struct judge_vie
  * all data. `place`: NULL for its socket. */
 bool judge_is_noisy(struct judged *j, const struct judge_part *part, double whole,
 		    const char *place);
-
-/* ---- means.c: cells whose mean is compared with a known value ---- */
-
-/* Concludes if too few rounds were counted. It first removes the slope from the result, since it
- * has no meaning for such a cell. */
-judge_check judge_mean_rounds;
-/* The amount of all rounds divided by their time, which `seconds` gets (may be NULL). NaN: no round
- * was counted. */
-double judge_mean(const struct judged *j, size_t cell, double *seconds);
-/* The cell of the witness; SIZE_MAX: it was not read. */
-size_t judge_witness(const struct judged *j);
-/* Stores both values and their ratio in the result. `error` is that of the ratio. */
-void judge_compare(struct judged *j, double value, double known, double error, const char *unit,
-		   const char *basis);
 
 #endif

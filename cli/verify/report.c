@@ -49,7 +49,8 @@ void verify_add_split(struct verify_run *run, int node)
 void verify_add_cell(struct verify_run *run, const struct verify_cell *cell)
 {
 	run->cells = cli_realloc(run->cells, run->cell_count + 1, sizeof(*run->cells));
-	run->cells[run->cell_count++] = *cell;
+	run->cells[run->cell_count] = *cell;
+	run->cells[run->cell_count++].expected = verify_expectation(cell->metric);
 }
 
 struct verify_series *verify_add_series(struct verify_run *run, const struct verify_series *series)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* `uncore verify`: moves known amounts of data, and judges the counters by what they count of them.
- * Its files share this header. The code from readings to verdicts needs no machine. */
+ * Loads (load.h) are run and read (measure.h), and their readings are judged (judge.h) and printed.
+ * All of these share this header. The code from readings to verdicts needs no machine. */
 #ifndef CLI_VERIFY_H
 #define CLI_VERIFY_H
 
@@ -22,63 +23,9 @@ enum verify_load {
 	VERIFY_LOADS,
 };
 
-/* Does exactly the requested amount of a load. Stops early with -EINTR when `stop_fd` is readable;
- * -1: never. */
-struct verify_work {
-	void *context;
-	int (*run)(void *context, size_t amount, int stop_fd);
-	size_t unit;  /* amounts are multiples of it; a quarter of an amount, too */
-	size_t least; /* the largest amount is at least that */
-	size_t most;  /* and at most that; 0: any */
-};
-
-/* ---- moving: stream.c ---- */
-
-/* Memory of one node, larger than the caches. Moves use it as a ring: each line is used again only
- * after all others. */
-struct verify_stream {
-	char *map, *base;
-	size_t map_size, size;
-	size_t at; /* where the next move begins */
-	int node;  /* -1: the machine has one only, nothing is bound */
-};
-
-/* All of these stop early with -EINTR when `stop_fd` is readable; -1: never. */
-int verify_stream_open(struct verify_stream *s, int node, size_t size, int stop_fd);
-void verify_stream_close(struct verify_stream *s);
-/* Moves exactly so many bytes, a multiple of 64: stores that bypass the caches, or loads. */
-int verify_stream_move(struct verify_stream *s, enum verify_load load, size_t bytes, int stop_fd);
-/* The moves as work: VERIFY_READ or VERIFY_WRITE. */
-struct verify_work verify_stream_work(struct verify_stream *s, enum verify_load load);
-/* `stop_fd` is readable. */
-bool verify_stopped(int stop_fd);
-/* The number of its pages that are on other nodes. */
-int verify_stream_elsewhere(const struct verify_stream *s, size_t *pages);
-
-/* ---- a busy CPU: spin.c ---- */
-
-/* Arithmetic that draws power, until the thread has used the amount, in nanoseconds of CPU time. */
-struct verify_work verify_spin_work(void);
-/* CPU time of this thread, without the time in which other programs have the CPU. */
-uint64_t verify_cpu_ns(void);
-
-/* ---- chasing: chase.c ---- */
-
-/* Loads from a stream's memory: one of every two lines, in a random order that is a single
- * cycle. */
-struct verify_chase {
-	const char *at;   /* the next line to load, which has the address of the one after it */
-	double loads, ns; /* number so far, and their time on this CPU */
-};
-
-/* Uses the whole memory of the stream. -EINTR as above. */
-int verify_chase_open(struct verify_chase *c, struct verify_stream *s, int stop_fd);
-/* Makes exactly so many loads, one after another. */
-int verify_chase_load(struct verify_chase *c, size_t loads, int stop_fd);
-struct verify_work verify_chase_work(struct verify_chase *c);
-#define VERIFY_CHASE_STEP ((size_t)128) /* bytes of memory for each line */
-
 /* ---- readings: report.c ---- */
+
+struct verify_expectation;
 
 /* An alternative meaning of a metric in doubt: the correct value is its value times the factor. */
 struct verify_alternative {
@@ -91,6 +38,7 @@ struct verify_alternative {
  * another way and has its name as the family. */
 struct verify_cell {
 	char metric[48], family[64];
+	const struct verify_expectation *expected; /* of the metric, set by verify_add_cell() */
 	struct verify_alternative alternatives[VERIFY_ALTERNATIVES];
 	size_t alternative_count; /* 0: there is no doubt */
 	int socket;               /* -1: all of them */
@@ -163,52 +111,7 @@ void verify_put_run(struct buffer *to, const struct verify_run *run);
 #define VERIFY_WHY 120
 bool verify_parse_run(struct verify_run *run, const char *text, char why[VERIFY_WHY]);
 
-/* ---- rounds: rounds.c ---- */
-
-struct verify_pace {
-	uint64_t round_ns;
-	unsigned repeats; /* of each amount */
-	int stop_fd;
-	void *context; /* argument of the functions: */
-	/* Reads all counters: their counts since the previous reading, in the order of the
-	 * cells. */
-	int (*read)(void *context, struct verify_reading *into);
-	void (*show)(void *context, size_t done, size_t all); /* NULL: not shown */
-};
-
-#define VERIFY_AMOUNTS 4u /* 0, 1/4, 1/2, 1 */
-
-/* Finds the amount that takes half a round, and does none, a quarter, a half and all of it in
- * random order. Returns 0, -EINTR or the error of run() or read(). */
-int verify_rounds(struct verify_series *series, const struct verify_work *work,
-		  const struct verify_pace *pace);
-/* The next random number (xorshift). The state must not be 0. */
-uint64_t verify_random(uint64_t *state);
-
-/* ---- all CPUs of a socket: ceiling.c ---- */
-
-/* The peak of a socket's memory is judged as if it were a metric. */
-#define VERIFY_PEAK "memory.peak"
-
-struct verify_reader {
-	int cpu;
-	struct verify_stream part; /* a part of an open stream; not to be closed */
-};
-
-struct verify_ceiling {
-	size_t cell; /* of the peak: a reading is the amount that the peak allows */
-	double peak; /* bytes per second */
-	struct verify_reader *readers;
-	size_t count;
-};
-
-/* All readers load at once, in `repeats` consecutive rounds of `round_ns`. */
-int verify_ceiling_rounds(struct verify_series *series, const struct verify_ceiling *ceiling,
-			  const struct verify_pace *pace);
-/* Sets metric and family of the peak of uncore_memory_get(): "memory.peak", "SMBIOS". */
-void verify_name_peak(const char *from, struct verify_cell *into);
-
-/* ---- what is expected: expect.c ---- */
+/* ---- what is expected: judge-expect.c ---- */
 
 /* Metrics of one group count the same data: data that one metric lacks may be counted by another
  * one. */
@@ -234,6 +137,11 @@ enum verify_memory {
 	VERIFY_PACKAGE, /* on the CPU's package, HBM */
 	VERIFY_CXL,
 };
+
+/* The peak of a socket's memory is judged as if it were a metric. Sets metric and family of the peak
+ * of uncore_memory_get(): "memory.peak", "SMBIOS". */
+#define VERIFY_PEAK "memory.peak"
+void verify_name_peak(const char *from, struct verify_cell *into);
 
 /* The look-ups of devices that hit the last-level cache. */
 #define VERIFY_WRITES_FOUND "pcie.inbound.write.llc.hit.bandwidth"
@@ -277,8 +185,6 @@ struct verify_witness {
 const struct verify_witness *verify_witness(const char *metric); /* NULL: there is no witness */
 bool verify_is_witness(const struct verify_cell *c);
 
-/* ---- fit: fit.c ---- */
-
 /* counted = slope x moved + rate x seconds */
 struct verify_fit {
 	double slope, error; /* its standard error */
@@ -290,7 +196,7 @@ struct verify_fit {
 bool verify_fit(struct verify_fit *into, const double *moved, const double *seconds,
 		const double *counted, size_t count);
 
-/* ---- verdicts: verdict.c ---- */
+/* ---- verdicts: judge.c ---- */
 
 enum verify_verdict {
 	VERIFY_PROVED,

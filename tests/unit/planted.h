@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "verify/verify.h"
+#include "verify/load.h"
 
 static inline void add_cell(struct verify_run *run, const char *metric, const char *family,
 			    int socket, int channel)

@@ -15,8 +15,7 @@
 #include <cmocka.h>
 
 #include "tree.h"
-#include "verify/powercap.h"
-#include "verify/verify.h"
+#include "verify/measure.h"
 
 static void powercap_adds_dies_and_wraps(void **s)
 {

@@ -13,7 +13,6 @@
 
 #include "helpers.h"
 #include "planted.h"
-#include "verify/disk.h"
 
 #define SOCKETS 2
 #define PORTS 3 /* of a socket */

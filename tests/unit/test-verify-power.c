@@ -16,7 +16,7 @@
 #include "helpers.h"
 #include "planted.h"
 #include "tree.h"
-#include "verify/witness.h"
+#include "verify/measure.h"
 
 #define ROUNDS 12
 #define ROUND 0.5 /* seconds */

@@ -9,8 +9,7 @@
 
 #include <cmocka.h>
 
-#include "verify/device.h"
-#include "verify/run.h"
+#include "verify/measure.h"
 
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
 #define STREAMS (1u << VERIFY_READ | 1u << VERIFY_WRITE)

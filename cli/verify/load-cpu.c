@@ -1,19 +1,37 @@
 /* SPDX-License-Identifier: MIT */
-/* Moves a known number of bytes between a CPU and the memory of one node, bypassing the caches. */
+/* The loads of one CPU: streams between it and the memory of one node, bypassing the caches; pointer
+ * chases; and computations, since power and clocks of a busy CPU differ from those of an idle one. */
 #include <errno.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "verify/verify.h"
+#include "cli.h"
+#include "verify/load.h"
 
 #define LINE 64u
 #define HUGE_PAGE ((size_t)2 << 20)
-#define CHUNK ((size_t)1 << 20)     /* moved between two checks for signals: 0.1 ms */
-#define UNIT ((size_t)4 << 10)      /* a quarter of it has whole lines */
-#define LEAST ((size_t)4 << 20)     /* of the largest amount of a series */
-#define POPULATE ((size_t)16 << 20) /* likewise */
+#define POPULATE ((size_t)16 << 20) /* bytes between two checks for signals */
+
+/* For series: the unit, and the least for the largest amount. A quarter of the unit is a whole number
+ * of lines, loads or nanoseconds. */
+#define STREAM_UNIT ((size_t)4 << 10)
+#define STREAM_LEAST ((size_t)4 << 20)
+#define CHASE_UNIT ((size_t)1 << 10)
+#define CHASE_LEAST ((size_t)1 << 14)
+#define SPIN_UNIT 4000
+#define SPIN_LEAST (4 * (size_t)NS_PER_MS) /* several updates of energy counters, 1 ms apart */
+
+/* Between two checks for signals. */
+#define STREAM_CHUNK ((size_t)1 << 20) /* 0.1 ms */
+#define CHASE_CHUNK ((size_t)1 << 12)  /* loads, about 0.4 ms */
+#define CHASE_SWAPS ((size_t)1 << 16)
+#define SPIN_LOOK 100000 /* ns */
+
+#define SPIN_CHAINS 8 /* of independent multiplications */
+#define SPIN_STEPS 64 /* of each chain between two readings of the clock: less than a microsecond */
 
 /* Not in all headers. */
 #define BIND 2            /* MPOL_BIND */
@@ -21,10 +39,49 @@
 #define POPULATE_WRITE 23 /* MADV_POPULATE_WRITE, Linux 5.14 */
 #define MOST_NODES 1024
 
+uint64_t verify_cpu_ns(void)
+{
+	return cli_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+}
+
+bool verify_stopped(int stop_fd)
+{
+	struct pollfd fd = {.fd = stop_fd, .events = POLLIN};
+
+	return poll(&fd, 1, 0) > 0;
+}
+
+uint64_t verify_random(uint64_t *state)
+{
+	*state ^= *state << 13;
+	*state ^= *state >> 7;
+	*state ^= *state << 17;
+	return *state;
+}
+
+/* ---- instructions: store and load lines; follow pointers; and what completes them ---- */
+
 /* Uses all loaded data, so that the compiler keeps the loads. */
 #define USED(constraint, x) __asm__ volatile("" : : constraint(x))
 
-/* ---- instructions ---- */
+#ifndef __aarch64__
+static void load_plain(const char *p, size_t bytes)
+{
+	uint64_t x = 0;
+
+	for (size_t at = 0; at < bytes; at += sizeof(x))
+		x ^= *(const volatile uint64_t *)(const void *)(p + at);
+	USED("r", x);
+}
+
+static const char *follow_plain(const char *at, size_t loads)
+{
+	for (; loads; loads--)
+		at = *(const char *const volatile *)at;
+	return at;
+}
+
+#endif
 
 #ifdef __x86_64__
 #include <immintrin.h>
@@ -69,15 +126,14 @@ __attribute__((target("sse4.1"))) static void load_128(char *p, size_t bytes)
 	USED("x", x);
 }
 
-static void load_plain(char *p, size_t bytes)
+__attribute__((target("sse4.1"))) static const char *follow_128(const char *at, size_t loads)
 {
-	__m128i x = _mm_setzero_si128();
+	for (; loads; loads--) {
+		__m128i x = _mm_stream_load_si128((void *)(uintptr_t)at);
 
-	for (char *end = p + bytes; p < end; p += LINE)
-#pragma GCC unroll 4
-		for (unsigned at = 0; at < LINE; at += 16)
-			x = _mm_xor_si128(x, *(volatile __m128i *)(void *)(p + at));
-	USED("x", x);
+		at = (const char *)_mm_cvtsi128_si64(x);
+	}
+	return at;
 }
 
 static void store_lines(char *p, size_t bytes)
@@ -102,6 +158,16 @@ static void load_lines(char *p, size_t bytes)
 static void drain(void)
 {
 	_mm_sfence();
+}
+
+static const char *follow(const char *at, size_t loads)
+{
+	return __builtin_cpu_supports("sse4.1") ? follow_128(at, loads) : follow_plain(at, loads);
+}
+
+static void flush_line(char *p)
+{
+	_mm_clflush(p);
 }
 
 #elif defined(__aarch64__)
@@ -129,6 +195,21 @@ static void drain(void)
 	__asm__ volatile("dsb sy" : : : "memory");
 }
 
+static const char *follow(const char *at, size_t loads)
+{
+	for (; loads; loads--) {
+		const char *rest;
+
+		__asm__ volatile("ldnp %0, %1, [%2]" : "=&r"(at), "=&r"(rest) : "r"(at) : "memory");
+	}
+	return at;
+}
+
+static void flush_line(char *p)
+{
+	__asm__ volatile("dc civac, %0" : : "r"(p) : "memory");
+}
+
 #else
 
 static void store_lines(char *p, size_t bytes)
@@ -137,23 +218,21 @@ static void store_lines(char *p, size_t bytes)
 		*(volatile uint64_t *)(void *)(p + at) = 7;
 }
 
-static void load_lines(char *p, size_t bytes)
-{
-	uint64_t x = 0;
-
-	for (size_t at = 0; at < bytes; at += sizeof(uint64_t))
-		x ^= *(volatile uint64_t *)(void *)(p + at);
-	USED("r", x);
-}
-
 static void drain(void)
 {
 	__sync_synchronize();
 }
 
+static void flush_line(char *p)
+{
+	(void)p;
+}
+
+#define load_lines load_plain
+#define follow follow_plain
 #endif
 
-/* ---- memory ---- */
+/* ---- streams ---- */
 
 static int bind_node(const struct verify_stream *s)
 {
@@ -219,7 +298,7 @@ void verify_stream_close(struct verify_stream *s)
 int verify_stream_move(struct verify_stream *s, enum verify_load load, size_t bytes, int stop_fd)
 {
 	while (bytes) {
-		size_t part = bytes < CHUNK ? bytes : CHUNK;
+		size_t part = bytes < STREAM_CHUNK ? bytes : STREAM_CHUNK;
 
 		if (verify_stopped(stop_fd))
 			return -EINTR;
@@ -249,8 +328,8 @@ struct verify_work verify_stream_work(struct verify_stream *s, enum verify_load 
 {
 	return (struct verify_work){.context = s,
 				    .run = load == VERIFY_WRITE ? work_writes : work_reads,
-				    .unit = UNIT,
-				    .least = LEAST};
+				    .unit = STREAM_UNIT,
+				    .least = STREAM_LEAST};
 }
 
 int verify_stream_elsewhere(const struct verify_stream *s, size_t *pages)
@@ -274,4 +353,113 @@ int verify_stream_elsewhere(const struct verify_stream *s, size_t *pages)
 			*pages += node[i] != s->node;
 	}
 	return 0;
+}
+
+/* ---- chases ---- */
+
+/* The i-th line, one of every two neighbours: prefetchers may fetch the other one with it, whose
+ * own load would then hit a cache. Which of the two is random, since this bit of the address may
+ * select the channel. */
+static const char **line_of(const struct verify_stream *s, size_t i)
+{
+	const size_t side = (size_t)((uint64_t)i * 0x9e3779b97f4a7c15u >> 63);
+
+	return (const char **)(void *)(s->base + i * VERIFY_CHASE_STEP + side * LINE);
+}
+
+/* Sattolo's shuffle, in the lines themselves: the result is always a single cycle. */
+static int link_lines(const struct verify_stream *s, int stop_fd)
+{
+	const size_t count = s->size / VERIFY_CHASE_STEP;
+	uint64_t state = 88172645463325252u;
+
+	for (size_t i = 0; i < count; i++)
+		*line_of(s, i) = (const char *)line_of(s, i);
+	for (size_t i = count - 1; i > 0; i--) {
+		const char **a = line_of(s, i), **b, *swapped = *a;
+
+		if (i % CHASE_SWAPS == 0 && verify_stopped(stop_fd))
+			return -EINTR;
+		b = line_of(s, (size_t)((verify_random(&state) >> 16) % i));
+		*a = *b;
+		*b = swapped;
+	}
+	return 0;
+}
+
+/* The lines that were linked last are still in the caches. */
+static int flush(const struct verify_stream *s, int stop_fd)
+{
+	for (size_t at = 0; at < s->size; at += LINE) {
+		if (at % (CHASE_SWAPS * LINE) == 0 && verify_stopped(stop_fd))
+			return -EINTR;
+		flush_line(s->base + at);
+	}
+	__sync_synchronize();
+	return 0;
+}
+
+int verify_chase_open(struct verify_chase *c, struct verify_stream *s, int stop_fd)
+{
+	int err = link_lines(s, stop_fd);
+
+	*c = (struct verify_chase){.at = (const char *)line_of(s, 0)};
+	return err ? err : flush(s, stop_fd);
+}
+
+int verify_chase_load(void *chase, size_t loads, int stop_fd)
+{
+	struct verify_chase *c = chase;
+	const uint64_t begin = verify_cpu_ns();
+
+	for (size_t rest = loads, part; rest; rest -= part) {
+		part = rest < CHASE_CHUNK ? rest : CHASE_CHUNK;
+		if (verify_stopped(stop_fd))
+			return -EINTR;
+		c->at = follow(c->at, part);
+	}
+	c->ns += (double)(verify_cpu_ns() - begin);
+	c->loads += (double)loads;
+	return 0;
+}
+
+struct verify_work verify_chase_work(struct verify_chase *c)
+{
+	return (struct verify_work){
+		.context = c, .run = verify_chase_load, .unit = CHASE_UNIT, .least = CHASE_LEAST};
+}
+
+/* ---- computations ---- */
+
+static void multiply(void)
+{
+	double x[SPIN_CHAINS];
+
+	for (unsigned i = 0; i < SPIN_CHAINS; i++)
+		x[i] = 1 + i / 8.0;
+	for (unsigned step = 0; step < SPIN_STEPS; step++)
+		for (unsigned i = 0; i < SPIN_CHAINS; i++)
+			x[i] = x[i] * 0.999999 + 1e-6;
+	/* Makes the compiler compute all of them. */
+	__asm__ volatile("" : : "r"(x) : "memory");
+}
+
+static int spin(void *context, size_t amount, int stop_fd)
+{
+	const uint64_t end = verify_cpu_ns() + amount;
+	uint64_t now = verify_cpu_ns(), look = now;
+
+	(void)context;
+	for (; now < end; now = verify_cpu_ns()) {
+		if (now >= look && verify_stopped(stop_fd))
+			return -EINTR;
+		look = now >= look ? now + SPIN_LOOK : look;
+		multiply();
+	}
+	return 0;
+}
+
+struct verify_work verify_spin_work(void)
+{
+	return (struct verify_work){.run = spin, .unit = SPIN_UNIT, .least = SPIN_LEAST};
 }

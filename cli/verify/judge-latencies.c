@@ -49,10 +49,8 @@ struct waited {
 
 static const struct unit *unit_of(const struct judged *j)
 {
-	const char *family = j->run->cells[j->own].family;
-
 	for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++)
-		if (strcmp(units[i].family, family) == 0)
+		if (strcmp(units[i].family, j->cell->family) == 0)
 			return &units[i];
 	return &unknown_unit;
 }
@@ -123,17 +121,13 @@ static bool check_chase(struct judged *j)
 	j->result->requests = w.requests;
 	j->result->latency = w.latency;
 	if (loaded_memory(j) < 2 * cache)
-		judge_conclude(
-			j, VERIFY_UNKNOWN, NULL,
+		return judge_unknown(
+			j, NULL,
 			"caches of %.0f MiB may hold the loaded data: four times as much memory is "
 			"needed, and %.0f MiB were used",
 			cache / 0x1p20, s->memory / 0x1p20);
-	else if (!(s->load_ns > 0))
-		judge_conclude(j, VERIFY_UNKNOWN, NULL,
-			       "the report does not say how long a load took");
-	else
-		return false;
-	return true;
+	return !(s->load_ns > 0) &&
+	       judge_unknown(j, NULL, "the report does not say how long a load took");
 }
 
 /* The error of the requests, also where there are none, and that of the latency where there are
@@ -146,37 +140,34 @@ static bool check_busy(struct judged *j)
 	if (w.requests_error <= REQUESTS_NONE * fmax(whole, w.requests) &&
 	    !(w.error > ERROR_MOST * w.latency))
 		return false;
-	judge_conclude(j, VERIFY_UNKNOWN, "busy",
-		       "other programs made %.0f requests per second here: a verdict needs fewer "
-		       "of them, or more --time",
-		       fmax(w.others, 0));
-	return true;
+	return judge_unknown(
+		j, "busy",
+		"other programs made %.0f requests per second here: a verdict needs fewer of them, "
+		"or more --time",
+		fmax(w.others, 0));
 }
 
 static bool check_nothing(struct judged *j)
 {
 	const struct judge_places at = judge_find_all(j, &others);
-	const struct verify_cell *sockets = at.place, *kinds = at.kind, *both = at.both;
+	const char *name = j->expected->name;
 	struct waited w = own_of(j);
 
 	if (w.requests > REQUESTS_NONE * whole_load(j, w.requests) + 2 * w.requests_error)
 		return false;
-	if (sockets)
-		judge_conclude(
-			j, VERIFY_OFF, "sockets swapped",
+	if (at.place)
+		return judge_off(
+			j, "sockets swapped",
 			"socket %d's counters count the loads of CPU %d, which is of socket %d",
-			sockets->socket, j->series->cpu, j->series->cpu_socket);
-	else if (kinds)
-		judge_conclude(j, VERIFY_OFF, "kinds swapped", "%s are counted as %s",
-			       j->expected->name, verify_expectation(kinds->metric)->name);
-	else if (both)
-		judge_conclude(j, VERIFY_OFF, "sockets and kinds swapped",
-			       "%s of node %d are counted as %s of socket %d", j->expected->name,
-			       j->series->node, verify_expectation(both->metric)->name,
-			       both->socket);
-	else
-		judge_conclude(j, VERIFY_OFF, "nothing", "none of the loads is counted");
-	return true;
+			at.place->socket, j->series->cpu, j->series->cpu_socket);
+	if (at.kind)
+		return judge_off(j, "kinds swapped", "%s are counted as %s", name,
+				 at.kind->expected->name);
+	if (at.both)
+		return judge_off(j, "sockets and kinds swapped",
+				 "%s of node %d are counted as %s of socket %d", name,
+				 j->series->node, at.both->expected->name, at.both->socket);
+	return judge_off(j, "nothing", "none of the loads is counted");
 }
 
 static struct judge_part find_part(const struct judged *j)
@@ -191,13 +182,11 @@ static bool check_astray(struct judged *j)
 {
 	const struct judge_part part = find_part(j);
 
-	if (!part.cell)
-		return false;
-	judge_conclude(j, VERIFY_OFF, "astray",
-		       "%.1f %% of the loads of node %d are counted as %s of socket %d",
-		       part.fit.slope / whole_load(j, own_of(j).requests) * 100, j->series->node,
-		       verify_expectation(part.cell->metric)->name, part.cell->socket);
-	return true;
+	return part.cell &&
+	       judge_off(j, "astray",
+			 "%.1f %% of the loads of node %d are counted as %s of socket %d",
+			 part.fit.slope / whole_load(j, own_of(j).requests) * 100, j->series->node,
+			 part.cell->expected->name, part.cell->socket);
 }
 
 static bool is_noisy(struct judged *j)
@@ -218,18 +207,15 @@ static bool check_requests(struct judged *j)
 	if (part >= REQUESTS_LEAST - tolerance && part <= REQUESTS_MOST + tolerance)
 		return false;
 	if (fabs(part - 0.5) <= HALF_OFF + tolerance && part < least - HALF_OFF - tolerance)
-		judge_conclude(j, VERIFY_OFF, "half",
-			       "half of the loads are counted: every second request, or one of two "
-			       "PMUs is missing");
-	else if (part < REQUESTS_LEAST)
-		judge_conclude(j, VERIFY_UNKNOWN, NULL,
-			       "%.1f %% of the loads are counted: the others hit caches, or "
-			       "counters are missing",
-			       part * 100);
-	else
-		judge_conclude(j, VERIFY_OFF, "requests", "%.2f requests are counted for each load",
-			       w.requests);
-	return true;
+		return judge_off(j, "half",
+				 "half of the loads are counted: every second request, or one of "
+				 "two PMUs is missing");
+	if (part < REQUESTS_LEAST)
+		return judge_unknown(j, NULL,
+				     "%.1f %% of the loads are counted: the others hit caches, or "
+				     "counters are missing",
+				     part * 100);
+	return judge_off(j, "requests", "%.2f requests are counted for each load", w.requests);
 }
 
 /* The shortest time that a load can have waited there. */
@@ -248,8 +234,8 @@ static bool check_time(struct judged *j)
 	double load = j->series->load_ns, least = least_of(j), tolerance = 2 * w.error;
 
 	if (w.latency - tolerance > load * (1 + CLOCKS_OFF))
-		judge_conclude(
-			j, VERIFY_OFF, "longer than the load",
+		return judge_off(
+			j, "longer than the load",
 			"a request takes %.1f ns, and a load took %.1f ns in all: %s, or requests "
 			"are missing",
 			w.latency, load,
@@ -257,21 +243,19 @@ static bool check_time(struct judged *j)
 				? "half of it is possible, so that its clock may be twice as fast "
 				  "as the formula assumes"
 				: "the formula divides by another clock");
-	else if (w.latency <= 0 || w.latency + tolerance < least * (1 - CLOCKS_OFF))
-		judge_conclude(
-			j, VERIFY_OFF, "shorter than memory",
+	if (w.latency <= 0 || w.latency + tolerance < least * (1 - CLOCKS_OFF))
+		return judge_off(
+			j, "shorter than memory",
 			"a request takes %.1f ns, and a load took %.1f ns in all, at least %.1f ns "
 			"of them there: the formula divides by another clock, or requests are "
 			"counted twice",
 			w.latency, load, least);
-	else if (least < TIGHT * load)
-		judge_conclude(
-			j, VERIFY_UNKNOWN, NULL,
+	if (least < TIGHT * load)
+		return judge_unknown(
+			j, NULL,
 			"possible, but not proved: it is unknown how much of a load's time this "
 			"counter measures, so that an error by a factor of two would not be detected");
-	else if (!is_noisy(j))
-		j->result->verdict = VERIFY_PROVED;
-	return true;
+	return is_noisy(j) || judge_proved(j, "%s", "");
 }
 
 judge_check *const latency_checks[] = {

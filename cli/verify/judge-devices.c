@@ -34,20 +34,19 @@ static bool fit_elsewhere(const struct judged *j, size_t cell, struct verify_fit
 /* Whether the cell is another place of the same kind and family, which must not count the data. */
 static bool is_other(const struct judged *j, size_t cell)
 {
-	const struct verify_cell *c = &j->run->cells[cell], *own = &j->run->cells[j->own];
+	const struct verify_cell *c = &j->run->cells[cell];
 
-	return verify_expectation(c->metric)->group == j->expected->group && c->channel < 0 &&
-	       strcmp(c->family, own->family) == 0 && !*c->port == !*own->port &&
+	return c->expected->group == j->expected->group && c->channel < 0 &&
+	       strcmp(c->family, j->cell->family) == 0 && !*c->port == !*j->cell->port &&
 	       strcmp(c->metric, VERIFY_WRITES_FOUND) != 0 &&
 	       strcmp(c->metric, VERIFY_READS_FOUND) != 0 && !verify_is_expected(j->series, c);
 }
 
 /* Names the place by its socket if only that differs: counters of two sockets may be mistaken for
  * those of one port. */
-static void name_place(char *into, size_t room, const struct verify_cell *own,
-		       const struct verify_cell *c)
+static void name_place(char *into, size_t room, const struct judged *j, const struct verify_cell *c)
 {
-	if (!*c->port || (strcmp(c->port, own->port) == 0 && c->socket != own->socket))
+	if (!*c->port || (strcmp(c->port, j->cell->port) == 0 && c->socket != j->cell->socket))
 		snprintf(into, room, "socket %d", c->socket);
 	else
 		snprintf(into, room, strchr(c->port, ':') ? "root port %s" : "%s", c->port);
@@ -65,14 +64,11 @@ static const struct judge_view others = {count_there, judge_is_all};
 /* A port without a known PMU has a row without values. */
 static bool check_counted(struct judged *j)
 {
-	const struct verify_cell *own = &j->run->cells[j->own];
-
-	if (!*own->port || j->fits[j->own].count)
-		return false;
-	judge_conclude(j, VERIFY_UNKNOWN, NULL,
+	return *j->cell->port && !j->fits[j->own].count &&
+	       judge_unknown(
+		       j, NULL,
 		       "no PMU is known that counts root port %s, or its counters were never free",
-		       own->port);
-	return true;
+		       j->cell->port);
 }
 
 static bool check_disk(struct judged *j)
@@ -81,107 +77,89 @@ static bool check_disk(struct judged *j)
 
 	if (disk <= 0 || (disk >= DISK_LEAST && disk <= DISK_MOST))
 		return false;
-	if (disk < DISK_LEAST)
-		judge_conclude(j, VERIFY_UNKNOWN, "not by the disk",
-			       "by the kernel's count the disk moved %.1f %% of the data: the rest "
-			       "is in a cache, or was compressed",
-			       disk * 100);
-	else
-		judge_conclude(j, VERIFY_UNKNOWN, "busy",
-			       "by the kernel's count the disk moved %.1f %% of the data: other "
-			       "programs use the disk, or its file system moves more",
-			       disk * 100);
-	return true;
+	return judge_unknown(
+		j, disk < DISK_LEAST ? "not by the disk" : "busy",
+		"by the kernel's count the disk moved %.1f %% of the data: %s", disk * 100,
+		disk < DISK_LEAST ? "the rest is in a cache, or was compressed"
+				  : "other programs use the disk, or its file system moves more");
 }
 
 static bool check_place(struct judged *j)
 {
 	const struct judge_places found = judge_find_all(j, &others);
-	const struct verify_cell *place = found.place, *kind = found.kind, *both = found.both;
-	const struct verify_cell *own = &j->run->cells[j->own];
-	const struct verify_cell *at = place ? place : kind ? kind : both;
-	const char *device = j->series->device, *name = j->expected->name;
-	bool port = at && strcmp(at->port, own->port) != 0;
+	const struct verify_cell *at = found.place  ? found.place
+				       : found.kind ? found.kind
+						    : found.both;
+	const char *name = j->expected->name;
+	bool port = at && strcmp(at->port, j->cell->port) != 0;
 	char where[80];
 
 	if (!judge_is_nothing(j) || !at)
 		return false;
-	name_place(where, sizeof(where), own, at);
-	if (place)
-		judge_conclude(j, VERIFY_OFF, port ? "other port" : "other socket",
-			       "the data of %s are counted at %s", device, where);
-	else if (kind)
-		judge_conclude(j, VERIFY_OFF, "directions swapped", "%s are counted as %s", name,
-			       verify_expectation(kind->metric)->name);
-	else
-		judge_conclude(j, VERIFY_OFF,
-			       port ? "other port and direction" : "other socket and direction",
-			       "%s are counted as %s at %s", name,
-			       verify_expectation(both->metric)->name, where);
-	return true;
+	name_place(where, sizeof(where), j, at);
+	if (found.place)
+		return judge_off(j, port ? "other port" : "other socket",
+				 "the data of %s are counted at %s", j->series->device, where);
+	if (found.kind)
+		return judge_off(j, "directions swapped", "%s are counted as %s", name,
+				 at->expected->name);
+	return judge_off(j, port ? "other port and direction" : "other socket and direction",
+			 "%s are counted as %s at %s", name, at->expected->name, where);
 }
 
 static bool check_astray(struct judged *j)
 {
 	const struct judge_part part =
-		judge_find_part(j, &others, judge_astray(j), JUDGE_PART_ERROR);
+		judge_find_part(j, &others, judge_limits(j)->astray, JUDGE_PART_ERROR);
 	const struct verify_cell *at = part.cell ? part.cell : part.noisy;
 	char where[80];
 
 	if (!at)
 		return false;
-	name_place(where, sizeof(where), &j->run->cells[j->own], at);
+	name_place(where, sizeof(where), j, at);
 	if (!part.cell)
 		return judge_is_own_all(j) && judge_is_noisy(j, &part, 1, where);
-	judge_conclude(j, VERIFY_OFF, "astray",
-		       "%.1f %% of the data of %s is counted as %s at %s%s", part.fit.slope * 100,
-		       j->series->device, verify_expectation(part.cell->metric)->name, where,
-		       judge_is_own_all(j) ? ", too" : "");
-	return true;
+	return judge_off(j, "astray", "%.1f %% of the data of %s is counted as %s at %s%s",
+			 part.fit.slope * 100, j->series->device, part.cell->expected->name, where,
+			 judge_is_own_all(j) ? ", too" : "");
 }
 
 /* Units that counters have: bytes, words of 4, beats of 32, lines of 64. */
 static bool check_units(struct judged *j)
 {
-	static const struct {
-		double factor;
-		const char *fault, *sentence;
-	} known[] = {
-		{2, "double",
+	static const struct judge_factor known[] = {
+		{2, "double", NULL,
 		 "counted twice: two PMUs count the same, or 32 bytes are taken for 64"},
-		{0.5, "half",
+		{0.5, "half", NULL,
 		 "half of it is counted: one of two PMUs is missing, or 64 bytes are taken for 32"},
-		{4, "units", "4 times too much: bytes are taken for units of 4 bytes"},
-		{0.25, "units", "4 times too little: units of 4 bytes are taken for bytes"},
-		{8, "units", "8 times too much: units of 4 bytes are taken for 32"},
-		{0.125, "units", "8 times too little: units of 32 bytes are taken for 4"},
-		{16, "units", "16 times too much: units of 4 bytes are taken for lines of 64"},
-		{0.0625, "units",
+		{4, "units", NULL, "4 times too much: bytes are taken for units of 4 bytes"},
+		{0.25, "units", NULL, "4 times too little: units of 4 bytes are taken for bytes"},
+		{8, "units", NULL, "8 times too much: units of 4 bytes are taken for 32"},
+		{0.125, "units", NULL, "8 times too little: units of 32 bytes are taken for 4"},
+		{16, "units", NULL,
+		 "16 times too much: units of 4 bytes are taken for lines of 64"},
+		{0.0625, "units", NULL,
 		 "16 times too little: lines of 64 bytes are taken for units of 4"},
-		{32, "units", "32 times too much: bytes are taken for units of 32 bytes"},
-		{0.03125, "units", "32 times too little: units of 32 bytes are taken for bytes"},
-		{64, "units", "64 times too much: bytes are taken for lines of 64"},
-		{0.015625, "units", "64 times too little: lines of 64 bytes are taken for bytes"},
+		{32, "units", NULL, "32 times too much: bytes are taken for units of 32 bytes"},
+		{0.03125, "units", NULL,
+		 "32 times too little: units of 32 bytes are taken for bytes"},
+		{64, "units", NULL, "64 times too much: bytes are taken for lines of 64"},
+		{0.015625, "units", NULL,
+		 "64 times too little: lines of 64 bytes are taken for bytes"},
+		{0, NULL, NULL, NULL},
 	};
+	const struct judge_factor *f =
+		judge_find_factor(known, j->slope, JUDGE_FACTOR, j->tolerance, INFINITY);
 
-	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {
-		/* Small factors are within the limits of "nothing is counted", so that the error
-		 * must be small. */
-		if (fabs(j->slope / known[i].factor - 1) >
-			    JUDGE_FACTOR + j->tolerance / known[i].factor ||
-		    j->tolerance > known[i].factor / 4)
-			continue;
-		judge_conclude(j, VERIFY_OFF, known[i].fault, "%s", known[i].sentence);
-		return true;
-	}
-	return false;
+	/* Small factors are within the limits of "nothing is counted", so that the error must be
+	 * small. */
+	return f && j->tolerance <= f->factor / 4 && judge_off(j, f->fault, "%s", f->sentence);
 }
 
 /* Adds the share of hits, a property of the machine, without a verdict. */
 static bool check_lookups(struct judged *j)
 {
 	const bool writes = strstr(j->expected->metric, ".write.");
-	const struct verify_cell *own = &j->run->cells[j->own];
 	struct verify_fit fit;
 
 	if (judge_yielding(j))
@@ -191,7 +169,7 @@ static bool check_lookups(struct judged *j)
 		const struct verify_cell *c = &j->run->cells[i];
 
 		if (strcmp(c->metric, writes ? VERIFY_WRITES_FOUND : VERIFY_READS_FOUND) != 0 ||
-		    c->socket != own->socket || strcmp(c->family, own->family) != 0 ||
+		    c->socket != j->cell->socket || strcmp(c->family, j->cell->family) != 0 ||
 		    !fit_elsewhere(j, i, &fit) || fit.error > JUDGE_ERROR_MOST)
 			continue;
 		j->result->share = fit.slope;

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "output/buffer.h"
-#include "verify/run.h"
+#include "verify/measure.h"
 
 #define MOVED (1u << VERIFY_READ | 1u << VERIFY_WRITE | 1u << VERIFY_CHASE)
 
@@ -242,4 +242,11 @@ int passes_plan(struct verify *v)
 		cli_error("note: the peak of memory is not judged: %s", added.no_peak);
 	err = v->counts ? uncore_monitor_plan(v->monitor) : 0;
 	return err ? cli_fail(cli, err) : CLI_OK;
+}
+
+size_t passes_count(const struct verify *v)
+{
+	const size_t passes = uncore_monitor_round_count(v->monitor);
+
+	return passes ? passes : 1;
 }

@@ -16,10 +16,8 @@
 
 static bool count_there(const struct judged *j, size_t cell, struct verify_fit *into)
 {
-	if (!judge_is_other(j, cell))
-		return false;
 	*into = j->fits[cell];
-	return true;
+	return judge_is_other(j, cell);
 }
 
 static const struct judge_view others = {count_there, judge_is_all};
@@ -51,15 +49,12 @@ static bool has_part(const struct verify_fit *f)
 /* Memory of another kind on this node that counts a part of the data, or NULL. */
 static const struct verify_cell *find_other_memory(const struct judged *j)
 {
-	const struct verify_run *run = j->run;
+	for (size_t i = 0; i < j->run->cell_count; i++) {
+		const struct verify_cell *c = &j->run->cells[i];
 
-	for (size_t i = 0; i < run->cell_count; i++) {
-		const struct verify_cell *c = &run->cells[i];
-		const struct verify_expectation *e = verify_expectation(c->metric);
-
-		if (c->channel < 0 && e->group == VERIFY_MEMORY &&
-		    e->memory != j->expected->memory && verify_is_expected(j->series, c) &&
-		    has_part(&j->fits[i]))
+		if (c->channel < 0 && c->expected->group == VERIFY_MEMORY &&
+		    c->expected->memory != j->expected->memory &&
+		    verify_is_expected(j->series, c) && has_part(&j->fits[i]))
 			return c;
 	}
 	return NULL;
@@ -76,15 +71,12 @@ static bool check_kind(struct judged *j)
 	if (j->expected->group != VERIFY_MEMORY)
 		return false;
 	other = find_other_memory(j);
-	if ((!dram && !has_part(&j->fits[j->own])) || (other && judge_is_nothing(j)))
-		j->not_judged = true;
-	else if (other)
-		judge_conclude(j, VERIFY_UNKNOWN, "two kinds",
-			       "%s also counts a part: memory of one kind is a cache of the other",
-			       other->metric);
-	else
-		return false;
-	return true;
+	j->not_judged = (!dram && !has_part(&j->fits[j->own])) || (other && judge_is_nothing(j));
+	if (j->not_judged || !other)
+		return j->not_judged;
+	return judge_unknown(j, "two kinds",
+			     "%s also counts a part: memory of one kind is a cache of the other",
+			     other->metric);
 }
 
 /* The machine shows which alternative of the documents is correct. */
@@ -95,44 +87,37 @@ static bool check_alternatives(struct judged *j)
 	if (!a)
 		return false;
 	if (judge_is_own_all(j))
-		judge_conclude(j, VERIFY_PROVED, NULL, "%s", a->title);
-	else
-		judge_conclude(j, VERIFY_OFF, "alternative",
-			       "%s, but the formula assumes otherwise: the correct value is %g "
-			       "times as large",
-			       a->title, a->factor);
-	return true;
+		return judge_proved(j, "%s", a->title);
+	return judge_off(
+		j, "alternative",
+		"%s, but the formula assumes otherwise: the correct value is %g times as large",
+		a->title, a->factor);
 }
 
 static bool check_swapped(struct judged *j)
 {
 	const struct judge_places at = judge_find_all(j, &others);
-	const struct verify_cell *sockets = at.place, *directions = at.kind, *both = at.both;
+	const char *name = j->expected->name;
+	const int node = j->series->node;
 
 	if (!judge_is_nothing(j))
 		return false;
-	if (sockets && directions) /* of two sockets, one sends what the other one receives */
-		judge_conclude(
-			j, VERIFY_OFF, "sockets or directions swapped",
+	if (at.place && at.kind) /* of two sockets, one sends what the other one receives */
+		return judge_off(
+			j, "sockets or directions swapped",
 			"%s are counted as %s, or the counters of socket %d as those of socket %d",
-			j->expected->name, verify_expectation(directions->metric)->name,
-			directions->socket, sockets->socket);
-	else if (sockets)
-		judge_conclude(j, VERIFY_OFF, "sockets swapped",
-			       "socket %d's counters count node %d", sockets->socket,
-			       j->series->node);
-	else if (directions)
-		judge_conclude(j, VERIFY_OFF,
-			       j->expected->group == VERIFY_AGENTS ? "kinds swapped"
-								   : "directions swapped",
-			       "%s are counted as %s", j->expected->name,
-			       verify_expectation(directions->metric)->name);
-	else if (both)
-		judge_conclude(j, VERIFY_OFF, "sockets and directions swapped",
-			       "%s of node %d are counted as %s of socket %d", j->expected->name,
-			       j->series->node, verify_expectation(both->metric)->name,
-			       both->socket);
-	return sockets || directions || both;
+			name, at.kind->expected->name, at.kind->socket, at.place->socket);
+	if (at.place)
+		return judge_off(j, "sockets swapped", "socket %d's counters count node %d",
+				 at.place->socket, node);
+	if (at.kind)
+		return judge_off(j,
+				 j->expected->group == VERIFY_AGENTS ? "kinds swapped"
+								     : "directions swapped",
+				 "%s are counted as %s", name, at.kind->expected->name);
+	return at.both && judge_off(j, "sockets and directions swapped",
+				    "%s of node %d are counted as %s of socket %d", name, node,
+				    at.both->expected->name, at.both->socket);
 }
 
 /* The part of the stream's memory that fits into caches. */
@@ -146,7 +131,8 @@ static double room_of_caches(const struct judged *j)
 /* Whether caches may have kept the missing part. */
 static bool may_be_kept(const struct judged *j)
 {
-	return j->slope < 1 && j->slope >= 1 - room_of_caches(j) - judge_less(j) - j->tolerance &&
+	return j->slope < 1 &&
+	       j->slope >= 1 - room_of_caches(j) - judge_limits(j)->less - j->tolerance &&
 	       (j->series->load == VERIFY_READ || j->run->hinted);
 }
 
@@ -158,11 +144,11 @@ static bool find_reads(const struct judged *j, struct verify_fit *into)
 	for (size_t i = 0; i < j->run->cell_count; i++) {
 		const struct verify_cell *c = &j->run->cells[i];
 
-		if (!judge_is_other(j, i) || c->socket != j->run->cells[j->own].socket ||
-		    !verify_expects(verify_expectation(c->metric), VERIFY_READ, far))
+		if (!judge_is_other(j, i) || c->socket != j->cell->socket ||
+		    !verify_expects(c->expected, VERIFY_READ, far))
 			continue;
 		*into = j->fits[i];
-		return into->slope > judge_astray(j) + 4 * into->error;
+		return into->slope > judge_limits(j)->astray + 4 * into->error;
 	}
 	return false;
 }
@@ -176,34 +162,28 @@ static bool check_allocate(struct judged *j)
 	    !find_reads(j, &reads))
 		return false;
 	if (judge_is_all(j, &reads))
-		judge_conclude(
-			j, VERIFY_UNKNOWN, "write-allocate",
+		return judge_unknown(
+			j, "write-allocate",
 			"each write also reads its line (write-allocate): the stores do not bypass "
 			"the caches here, and reads and writes are mixed");
-	else
-		judge_conclude(j, VERIFY_UNKNOWN, "write-allocate",
-			       "%.1f %% of the written data are also read (write-allocate): some "
-			       "stores do not bypass the caches here",
-			       reads.slope * 100);
-	return true;
+	return judge_unknown(j, "write-allocate",
+			     "%.1f %% of the written data are also read (write-allocate): some "
+			     "stores do not bypass the caches here",
+			     reads.slope * 100);
 }
 
 static struct judge_part find_part(const struct judged *j)
 {
-	return judge_find_part(j, &others, judge_astray(j), JUDGE_PART_ERROR);
+	return judge_find_part(j, &others, judge_limits(j)->astray, JUDGE_PART_ERROR);
 }
 
 static bool conclude_astray(struct judged *j, const struct judge_part *part)
 {
-	if (!part->cell)
-		return false;
-	judge_conclude(j, VERIFY_OFF, "astray",
-		       "%.1f %% of what node %d %s is counted as %s of socket %d%s",
-		       part->fit.slope * 100, j->series->node,
-		       verify_load_words[j->series->load].does,
-		       verify_expectation(part->cell->metric)->name, part->cell->socket,
-		       judge_is_own_all(j) ? ", too" : "");
-	return true;
+	return part->cell &&
+	       judge_off(j, "astray", "%.1f %% of what node %d %s is counted as %s of socket %d%s",
+			 part->fit.slope * 100, j->series->node,
+			 verify_load_words[j->series->load].does, part->cell->expected->name,
+			 part->cell->socket, judge_is_own_all(j) ? ", too" : "");
 }
 
 /* A part of the data is counted at another place. */
@@ -229,10 +209,9 @@ static bool check_uncounted(struct judged *j)
 	const struct judge_part part = find_part(j);
 
 	j->slope = NAN; /* of another socket */
-	if (!conclude_astray(j, &part))
-		judge_conclude(j, VERIFY_UNKNOWN, NULL, "socket %d has no counters of this metric",
-			       j->result->socket);
-	return true;
+	return conclude_astray(j, &part) ||
+	       judge_unknown(j, NULL, "socket %d has no counters of this metric",
+			     j->result->socket);
 }
 
 /* Whether it is a near series that has counted the own cell. */
@@ -246,7 +225,6 @@ static bool is_near(const struct judged *j, const struct verify_series *s)
 /* Data that are moved within a socket must not pass links. */
 static bool check_local(struct judged *j)
 {
-	const struct verify_cell *own = &j->run->cells[j->own];
 	double noise = 0;
 
 	if (j->expected->group != VERIFY_LINKS || !judge_is_own_all(j))
@@ -258,25 +236,23 @@ static bool check_local(struct judged *j)
 		if (!is_near(j, s))
 			continue;
 		judge_fit(s, j->own, false, &fit);
-		if (fit.slope > judge_astray(j) + 4 * fit.error &&
-		    fit.slope > judge_yield(j, &fit)) {
-			judge_conclude(
-				j, VERIFY_OFF, "local",
+		if (fit.slope > judge_limits(j)->astray + 4 * fit.error &&
+		    fit.slope > judge_yield(j, &fit))
+			return judge_off(
+				j, "local",
 				"%.1f %% of what node %d %s within socket %d is counted as %s",
 				fit.slope * 100, s->node, verify_load_words[s->load].does,
 				s->socket, j->expected->name);
-			return true;
-		}
-		if (fit.error > JUDGE_PART_ERROR || fit.slope > judge_astray(j) + 2 * fit.error)
+		if (fit.error > JUDGE_PART_ERROR ||
+		    fit.slope > judge_limits(j)->astray + 2 * fit.error)
 			noise = fmax(noise, fmax(0, fit.slope) + 2 * fit.error);
 	}
-	if (noise <= 0)
-		return false;
-	judge_conclude(j, VERIFY_UNKNOWN, "busy",
+	return noise > 0 &&
+	       judge_unknown(
+		       j, "busy",
 		       "up to %.1f %% of the data that are moved within a socket may be counted as "
 		       "%s of socket %d, too: other programs move too much there for a verdict",
-		       noise * 100, j->expected->name, own->socket);
-	return true;
+		       noise * 100, j->expected->name, j->cell->socket);
 }
 
 static void add_name(struct buffer *names, const struct judged *j, size_t cell)
@@ -310,15 +286,13 @@ static bool check_channels(struct judged *j)
 	}
 	expected = count ? ((double)even + 2 * (double)twice) / (double)count : 0;
 	if (even && even + dead + twice == count && dead + twice && !judge_is_own_all(j) &&
-	    fabs(j->slope - expected) <= judge_less(j) + j->tolerance) {
+	    fabs(j->slope - expected) <= judge_limits(j)->less + j->tolerance) {
 		if (twice)
-			judge_conclude(j, VERIFY_OFF, "channel twice", "channel%s %s count%s twice",
-				       twice > 1 ? "s" : "", twice_names.data,
-				       twice > 1 ? "" : "s");
+			judge_off(j, "channel twice", "channel%s %s count%s twice",
+				  twice > 1 ? "s" : "", twice_names.data, twice > 1 ? "" : "s");
 		else
-			judge_conclude(j, VERIFY_OFF, "channel dead",
-				       "channel%s %s count%s nothing", dead > 1 ? "s" : "",
-				       dead_names.data, dead > 1 ? "" : "s");
+			judge_off(j, "channel dead", "channel%s %s count%s nothing",
+				  dead > 1 ? "s" : "", dead_names.data, dead > 1 ? "" : "s");
 	}
 	buffer_free(&dead_names);
 	buffer_free(&twice_names);
@@ -328,8 +302,6 @@ static bool check_channels(struct judged *j)
 /* Whether the series has stores of the same data that lack the same part. */
 static bool is_lost_by(const struct judged *j, const struct verify_series *s)
 {
-	const struct verify_cell *own = &j->run->cells[j->own];
-
 	if (s->load != VERIFY_WRITE || s->node != j->series->node ||
 	    s->cpu_socket != j->series->cpu_socket || s->elsewhere)
 		return false;
@@ -337,12 +309,12 @@ static bool is_lost_by(const struct judged *j, const struct verify_series *s)
 		const struct verify_cell *c = &j->run->cells[i];
 		struct verify_fit fit;
 
-		if (verify_expectation(c->metric)->group != j->expected->group || c->channel >= 0 ||
-		    c->socket != own->socket || strcmp(c->family, own->family) != 0 ||
+		if (c->expected->group != j->expected->group || c->channel >= 0 ||
+		    c->socket != j->cell->socket || strcmp(c->family, j->cell->family) != 0 ||
 		    !verify_is_expected(s, c))
 			continue;
 		judge_fit(s, i, false, &fit);
-		if (fit.error <= JUDGE_ERROR_MOST && fit.slope < 1 - judge_less(j) &&
+		if (fit.error <= JUDGE_ERROR_MOST && fit.slope < 1 - judge_limits(j)->less &&
 		    fabs(fit.slope - j->slope) <=
 			    LOST_ALIKE + 2 * hypot(fit.error, j->tolerance / 2))
 			return true;
@@ -366,48 +338,43 @@ static bool check_caches(struct judged *j)
 
 	if (judge_is_own_all(j) || !may_be_kept(j) || (!j->run->hinted && is_lost_by_stores(j)))
 		return false;
-	judge_conclude(j, VERIFY_UNKNOWN, "caches",
-		       "the factor is %.4f: caches of %.0f MiB may have kept up to %.0f %% of the "
-		       "%.0f MiB that are repeatedly %s",
-		       j->slope, j->run->cache / 0x1p20, room_of_caches(j) * 100,
-		       s->memory / 0x1p20, s->load == VERIFY_WRITE ? "stored to" : "loaded");
-	return true;
+	return judge_unknown(
+		j, "caches",
+		"the factor is %.4f: caches of %.0f MiB may have kept up to %.0f %% of the %.0f MiB "
+		"that are repeatedly %s",
+		j->slope, j->run->cache / 0x1p20, room_of_caches(j) * 100, s->memory / 0x1p20,
+		s->load == VERIFY_WRITE ? "stored to" : "loaded");
 }
 
+/* `other`: for stores. */
 static bool check_factors(struct judged *j)
 {
-	static const struct {
-		double factor;
-		const char *fault, *loads, *stores;
-	} known[] = {
-		{2, "double", "counted twice: two PMUs count the same",
-		 "counted twice: memory is mirrored, or two PMUs count the same"},
-		{0.5, "half", "half of it is counted: one of two PMUs is missing", NULL},
-		{64, "times 64", "64 times too much: bytes are taken for lines", NULL},
-		{1 / 64.0, "over 64", "64 times too little: lines are taken for bytes", NULL},
-		{1.024, "units", "decimal and binary units are confused: 1.024", NULL},
-		{1.048576, "units", "decimal and binary units are confused: 1.024^2", NULL},
-		{1.073741824, "units", "decimal and binary units are confused: 1.024^3", NULL},
-		{1 / 1.024, "units", "decimal and binary units are confused: 1/1.024", NULL},
-		{1 / 1.048576, "units", "decimal and binary units are confused: 1/1.024^2", NULL},
-		{1 / 1.073741824, "units", "decimal and binary units are confused: 1/1.024^3",
-		 NULL},
+	static const struct judge_factor multiples[] = {
+		{2, "double", "counted twice: memory is mirrored, or two PMUs count the same",
+		 "counted twice: two PMUs count the same"},
+		{0.5, "half", NULL, "half of it is counted: one of two PMUs is missing"},
+		{64, "times 64", NULL, "64 times too much: bytes are taken for lines"},
+		{1 / 64.0, "over 64", NULL, "64 times too little: lines are taken for bytes"},
+		{0, NULL, NULL, NULL},
+	};
+#define UNITS "units", NULL, "decimal and binary units are confused: "
+	static const struct judge_factor units[] = {
+		{1.024, UNITS "1.024"},
+		{1.048576, UNITS "1.024^2"},
+		{1.073741824, UNITS "1.024^3"},
+		{1 / 1.024, UNITS "1/1.024"},
+		{1 / 1.048576, UNITS "1/1.024^2"},
+		{1 / 1.073741824, UNITS "1/1.024^3"},
+		{0, NULL, NULL, NULL},
 	};
 	/* Only controllers write both copies of mirrored memory. */
 	bool load = j->series->load == VERIFY_READ || j->expected->group != VERIFY_MEMORY;
+	const struct judge_factor *f =
+		judge_find_factor(multiples, j->slope, JUDGE_FACTOR, j->tolerance, INFINITY);
 
-	for (size_t i = 0; i < sizeof(known) / sizeof(*known) && !judge_is_own_all(j); i++) {
-		double factor = known[i].factor;
-		double near = j->tolerance / factor;
-
-		near = i < 4 ? JUDGE_FACTOR + near : fmin(UNITS_NEAR + near, UNITS_NEAR_MOST);
-		if (fabs(j->slope / factor - 1) > near)
-			continue;
-		judge_conclude(j, VERIFY_OFF, known[i].fault, "%s",
-			       load || !known[i].stores ? known[i].loads : known[i].stores);
-		return true;
-	}
-	return false;
+	f = f ? f : judge_find_factor(units, j->slope, UNITS_NEAR, j->tolerance, UNITS_NEAR_MOST);
+	return f && !judge_is_own_all(j) &&
+	       judge_off(j, f->fault, "%s", load || !f->other ? f->sentence : f->other);
 }
 
 /* All of these groups count what streams move. */

@@ -24,13 +24,9 @@ const char *const verify_verdicts[] = {
 	[VERIFY_UNKNOWN] = "cannot tell",
 };
 
-/* The limits for hardware, as parts of the moved data: less, more, and counted at another place
- * (astray). Prefetchers read beyond the end of the data, but never less. Outside the controllers,
- * coherence moves further data. */
-struct limits {
-	double less, more, astray;
-};
-static const struct limits limits_of[VERIFY_GROUPS][VERIFY_LOADS] = {
+/* Prefetchers read beyond the end of the data, but never less. Outside the controllers, coherence
+ * moves further data. */
+static const struct judge_limits limits_of[VERIFY_GROUPS][VERIFY_LOADS] = {
 	[VERIFY_MEMORY] = {[VERIFY_READ] = {0.02, 0.05, 0.02}, [VERIFY_WRITE] = {0.02, 0.02, 0.01}},
 	[VERIFY_LINKS] = {{0.05, 0.05, 0.02}, {0.05, 0.05, 0.02}},
 	[VERIFY_AGENTS] = {{0.05, 0.05, 0.02}, {0.05, 0.05, 0.02}},
@@ -43,34 +39,87 @@ static const struct limits limits_of[VERIFY_GROUPS][VERIFY_LOADS] = {
 		{[VERIFY_FILE_READ] = {0.05, 0.05, 0.02}, [VERIFY_FILE_WRITE] = {0.05, 0.05, 0.02}},
 };
 
-void judge_conclude(struct judged *j, enum verify_verdict verdict, const char *fault,
-		    const char *fmt, ...)
+/* ---- verdicts and their reasons ---- */
+
+static void conclude(struct judged *j, enum verify_verdict verdict, const char *fault,
+		     const char *fmt, va_list args)
+{
+	j->result->verdict = verdict;
+	j->result->fault = fault;
+	vsnprintf(j->result->reason, sizeof(j->result->reason), fmt, args);
+}
+
+bool judge_proved(struct judged *j, const char *fmt, ...)
 {
 	va_list args;
 
-	j->result->verdict = verdict;
-	j->result->fault = fault;
 	va_start(args, fmt);
-	vsnprintf(j->result->reason, sizeof(j->result->reason), fmt, args);
+	conclude(j, VERIFY_PROVED, NULL, fmt, args);
 	va_end(args);
+	return true;
 }
 
-static const struct limits *limits(const struct judged *j)
+bool judge_off(struct judged *j, const char *fault, const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	conclude(j, VERIFY_OFF, fault, fmt, args);
+	va_end(args);
+	return true;
+}
+
+bool judge_unknown(struct judged *j, const char *fault, const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	conclude(j, VERIFY_UNKNOWN, fault, fmt, args);
+	va_end(args);
+	return true;
+}
+
+const struct judge_factor *judge_find_factor(const struct judge_factor *known, double ratio,
+					     double near, double tolerance, double most)
+{
+	for (; known->factor > 0; known++)
+		if (fabs(ratio / known->factor - 1) <= fmin(near + tolerance / known->factor, most))
+			return known;
+	return NULL;
+}
+
+/* ---- slopes ---- */
+
+void judge_fit(const struct verify_series *s, size_t cell, bool requests, struct verify_fit *into)
+{
+	double *values = cli_realloc(NULL, 3 * s->round_count, sizeof(*values));
+	double *seconds = values + s->round_count, *counted = seconds + s->round_count;
+	size_t count = 0;
+
+	for (size_t i = 0; i < s->round_count; i++) {
+		const struct verify_reading *r = verify_reading_of(s, i, cell);
+
+		if (!r || !isfinite(r->amount) || !isfinite(r->seconds))
+			continue;
+		values[count] = s->moved[i];
+		seconds[count] = r->seconds;
+		counted[count++] = requests ? r->requests : r->amount;
+	}
+	if (!verify_fit(into, values, seconds, counted, count))
+		*into = (struct verify_fit){NAN, NAN, NAN, count};
+	free(values);
+}
+
+const struct judge_limits *judge_limits(const struct judged *j)
 {
 	return &limits_of[j->expected->group][j->series->load];
 }
 
-/* ---- cells ---- */
-
-static const struct verify_expectation *expectation(const struct judged *j, size_t cell)
-{
-	return verify_expectation(j->run->cells[cell].metric);
-}
-
 static bool is_comparable(const struct judged *j, size_t cell)
 {
-	return isfinite(j->fits[cell].slope) && expectation(j, cell)->group == j->expected->group &&
-	       strcmp(j->run->cells[cell].family, j->run->cells[j->own].family) == 0;
+	return isfinite(j->fits[cell].slope) &&
+	       j->run->cells[cell].expected->group == j->expected->group &&
+	       strcmp(j->run->cells[cell].family, j->cell->family) == 0;
 }
 
 bool judge_is_other(const struct judged *j, size_t cell)
@@ -81,33 +130,23 @@ bool judge_is_other(const struct judged *j, size_t cell)
 
 bool judge_is_channel(const struct judged *j, size_t cell)
 {
-	const struct verify_cell *c = &j->run->cells[cell], *own = &j->run->cells[j->own];
+	const struct verify_cell *c = &j->run->cells[cell];
 
-	return c->channel >= 0 && c->socket == own->socket &&
-	       strcmp(c->metric, j->expected->metric) == 0 && is_comparable(j, cell);
+	return c->channel >= 0 && c->socket == j->cell->socket && c->expected == j->expected &&
+	       is_comparable(j, cell);
 }
 
 bool judge_is_nothing(const struct judged *j)
 {
-	return fabs(j->slope) <= limits(j)->less + j->tolerance;
-}
-
-double judge_less(const struct judged *j)
-{
-	return limits(j)->less;
-}
-
-double judge_astray(const struct judged *j)
-{
-	return limits(j)->astray;
+	return fabs(j->slope) <= judge_limits(j)->less + j->tolerance;
 }
 
 bool judge_is_all(const struct judged *j, const struct verify_fit *fit)
 {
-	const double tolerance = 2 * fit->error;
+	const struct judge_limits *limits = judge_limits(j);
 
-	return fit->slope >= 1 - limits(j)->less - tolerance &&
-	       fit->slope <= 1 + limits(j)->more + tolerance;
+	return fit->slope >= 1 - limits->less - 2 * fit->error &&
+	       fit->slope <= 1 + limits->more + 2 * fit->error;
 }
 
 bool judge_is_own_all(const struct judged *j)
@@ -122,16 +161,13 @@ bool judge_memory(struct judged *j)
 	const struct verify_series *s = j->series;
 
 	if (s->elsewhere)
-		judge_conclude(j, VERIFY_UNKNOWN, NULL,
-			       "%zu pages of the moved memory were on other nodes", s->elsewhere);
-	else if (verify_is_split(j->run, s->node))
-		judge_conclude(j, VERIFY_UNKNOWN, "split",
-			       "node %d has CPUs of several sockets, and may have memory of them: "
-			       "node interleaving (NPS0) in the firmware, or numa=off",
-			       s->node);
-	else
-		return false;
-	return true;
+		return judge_unknown(j, NULL, "%zu pages of the moved memory were on other nodes",
+				     s->elsewhere);
+	return verify_is_split(j->run, s->node) &&
+	       judge_unknown(j, "split",
+			     "node %d has CPUs of several sockets, and may have memory of them: "
+			     "node interleaving (NPS0) in the firmware, or numa=off",
+			     s->node);
 }
 
 bool judge_few_rounds(struct judged *j, size_t count)
@@ -139,16 +175,12 @@ bool judge_few_rounds(struct judged *j, size_t count)
 	const size_t all = j->series->round_count;
 
 	if (2 * count < all)
-		judge_conclude(
-			j, VERIFY_UNKNOWN, NULL,
+		return judge_unknown(
+			j, NULL,
 			"all counters ran all the time in only %zu of %zu rounds: another program "
 			"uses them, too, or counters are missing",
 			count, all);
-	else if (!isfinite(j->slope))
-		judge_conclude(j, VERIFY_UNKNOWN, NULL, "too few rounds");
-	else
-		return false;
-	return true;
+	return !isfinite(j->slope) && judge_unknown(j, NULL, "too few rounds");
 }
 
 bool judge_rounds(struct judged *j)
@@ -158,13 +190,11 @@ bool judge_rounds(struct judged *j)
 
 	if (judge_memory(j) || judge_few_rounds(j, j->fits[j->own].count))
 		return true;
-	if (s->load != VERIFY_READ || s->memory >= 2 * cache)
-		return false;
-	judge_conclude(j, VERIFY_UNKNOWN, NULL,
-		       "caches of %.0f MiB may hold the loaded data: twice as much memory is "
-		       "needed, and %.0f MiB were used",
-		       cache / 0x1p20, s->memory / 0x1p20);
-	return true;
+	return s->load == VERIFY_READ && s->memory < 2 * cache &&
+	       judge_unknown(j, NULL,
+			     "caches of %.0f MiB may hold the loaded data: twice as much memory is "
+			     "needed, and %.0f MiB were used",
+			     cache / 0x1p20, s->memory / 0x1p20);
 }
 
 static double most_moved(const struct verify_series *s)
@@ -218,23 +248,20 @@ bool judge_quiet(struct judged *j)
 
 	if (error <= JUDGE_ERROR_MOST && f->rate <= enough * fmax(1, f->slope))
 		return false;
-	if (error > JUDGE_ERROR_MOST && f->rate * seconds < scatter(j) * most) {
-		judge_conclude(
-			j, VERIFY_UNKNOWN, "scatter",
+	if (error > JUDGE_ERROR_MOST && f->rate * seconds < scatter(j) * most)
+		return judge_unknown(
+			j, "scatter",
 			"counts of the same amount vary by %.1f %% of the largest amount, which is "
 			"more than the traffic of other programs: more --time makes the error smaller",
 			scatter(j) * 100);
-		return true;
-	}
 	if (error > JUDGE_ERROR_MOST)
 		enough = fmin(enough, f->rate * JUDGE_ERROR_MOST / error);
 	human_value(&others, f->rate, "B/s");
 	human_value(&quiet, enough, "B/s");
-	judge_conclude(
-		j, VERIFY_UNKNOWN, "busy",
+	return judge_unknown(
+		j, "busy",
 		"other programs moved %s here: a verdict needs less than about %s, or more --time",
 		others.text, quiet.text);
-	return true;
 }
 
 double judge_yield(const struct judged *j, const struct verify_fit *f)
@@ -253,25 +280,88 @@ bool judge_yielding(struct judged *j)
 		return false;
 	human_value(&others, f->rate, "B/s");
 	human_value(&quiet, f->rate * fabs(j->slope - 1) / judge_yield(j, f), "B/s");
-	judge_conclude(
-		j, VERIFY_UNKNOWN, "busy",
+	return judge_unknown(
+		j, "busy",
 		"the factor is %.4f, but other programs moved %s here, which may change while "
 		"data are moved: a verdict needs less than about %s",
 		j->slope, others.text, quiet.text);
-	return true;
 }
 
 bool judge_slope(struct judged *j)
 {
 	if (judge_is_own_all(j))
-		j->result->verdict = VERIFY_PROVED;
-	else if (judge_is_nothing(j))
-		judge_conclude(j, VERIFY_OFF, "nothing", "nothing is counted");
-	else
-		judge_conclude(j, VERIFY_OFF, NULL, "the factor is %.4f: %.1f %% too %s", j->slope,
-			       fabs(j->slope - 1) * 100, j->slope < 1 ? "little" : "much");
-	return true;
+		return judge_proved(j, "%s", "");
+	if (judge_is_nothing(j))
+		return judge_off(j, "nothing", "nothing is counted");
+	return judge_off(j, NULL, "the factor is %.4f: %.1f %% too %s", j->slope,
+			 fabs(j->slope - 1) * 100, j->slope < 1 ? "little" : "much");
 }
+
+/* ---- other places ---- */
+
+static bool is_same_place(const struct verify_cell *a, const struct verify_cell *b)
+{
+	return a->socket == b->socket && strcmp(a->port, b->port) == 0;
+}
+
+struct judge_places judge_find_all(const struct judged *j, const struct judge_view *view)
+{
+	struct judge_places found = {0};
+
+	for (size_t i = 0; i < j->run->cell_count; i++) {
+		const struct verify_cell *c = &j->run->cells[i];
+		bool metric = c->expected == j->expected, place = is_same_place(c, j->cell);
+		struct verify_fit fit;
+
+		if ((metric && place) || !view->count(j, i, &fit) || !view->is_all(j, &fit))
+			continue;
+		*(metric ? &found.place : place ? &found.kind : &found.both) = c;
+	}
+	return found;
+}
+
+struct judge_part judge_find_part(const struct judged *j, const struct judge_view *view,
+				  double least, double error_most)
+{
+	struct judge_part most = {0};
+
+	for (size_t i = 0; i < j->run->cell_count; i++) {
+		struct verify_fit fit;
+		bool noisy, part;
+
+		if (!view->count(j, i, &fit))
+			continue;
+		noisy = fit.error > error_most;
+		part = fit.slope > least + (noisy ? 4 : 2) * fit.error;
+		if (part && fit.slope > judge_yield(j, &fit)) {
+			if (fit.slope <= most.fit.slope)
+				continue;
+			most.cell = &j->run->cells[i];
+			most.fit = fit;
+		} else if ((part || noisy) && !most.noisy) {
+			most.noisy = &j->run->cells[i];
+			most.noise = fmax(0, fit.slope) + 2 * fit.error;
+		}
+	}
+	return most;
+}
+
+bool judge_is_noisy(struct judged *j, const struct judge_part *part, double whole,
+		    const char *place)
+{
+	char socket[32];
+
+	if (part->cell || !part->noisy)
+		return false;
+	snprintf(socket, sizeof(socket), "socket %d", part->noisy->socket);
+	return judge_unknown(
+		j, "busy",
+		"up to %.1f %% of it may be counted as %s of %s, too: other programs move too much "
+		"there for a verdict",
+		part->noise / whole * 100, part->noisy->expected->name, place ? place : socket);
+}
+
+/* ---- one cell ---- */
 
 static judge_check *const *const checks_of[VERIFY_GROUPS] = {
 	[VERIFY_MEMORY] = stream_checks,     [VERIFY_LINKS] = stream_checks,
@@ -281,13 +371,6 @@ static judge_check *const *const checks_of[VERIFY_GROUPS] = {
 	[VERIFY_DEVICES] = device_checks,    [VERIFY_LOOKUPS] = lookup_checks,
 	[VERIFY_CEILINGS] = ceiling_checks,
 };
-
-static void judge_by(struct judged *j, judge_check *const *check)
-{
-	for (; *check; check++)
-		if ((*check)(j))
-			break;
-}
 
 /* ---- channels: even shares of what their socket counts ---- */
 
@@ -299,16 +382,15 @@ static void judge_channel(struct judged *j, const struct verify_result *socket, 
 	r->share = r->fit.slope * (double)count / sum;
 	if (socket->verdict == VERIFY_UNKNOWN || !isfinite(r->share) ||
 	    r->fit.error * (double)count / sum > JUDGE_FACTOR)
-		judge_conclude(j, VERIFY_UNKNOWN, socket->fault, "%s",
-			       *socket->reason ? socket->reason : "other programs moved too much");
-	else if (r->share < JUDGE_SHARE_LEAST || r->share > JUDGE_SHARE_MOST)
-		/* If the sum is complete, it is no fault: there may be 12 modules on 8 channels. */
-		judge_conclude(
-			j, socket->verdict == VERIFY_PROVED ? VERIFY_UNKNOWN : VERIFY_OFF, "uneven",
+		judge_unknown(j, socket->fault, "%s",
+			      *socket->reason ? socket->reason : "other programs moved too much");
+	else if (r->share >= JUDGE_SHARE_LEAST && r->share <= JUDGE_SHARE_MOST)
+		judge_proved(j, "%s", "");
+	else /* If the sum is complete, it is no fault: there may be 12 modules on 8 channels. */
+		(socket->verdict == VERIFY_PROVED ? judge_unknown : judge_off)(
+			j, "uneven",
 			"%.2f of an even share: its modules differ from others, or it is counted wrongly",
 			r->share);
-	else
-		r->verdict = VERIFY_PROVED;
 }
 
 /* Whether the node is the only one of its kind in its socket: channels of several nodes are not
@@ -323,26 +405,6 @@ static bool has_one_node(const struct verify_run *run, const struct verify_serie
 }
 
 /* ---- all ---- */
-
-void judge_fit(const struct verify_series *s, size_t cell, bool requests, struct verify_fit *into)
-{
-	double *values = cli_realloc(NULL, 3 * s->round_count, sizeof(*values));
-	double *seconds = values + s->round_count, *counted = seconds + s->round_count;
-	size_t count = 0;
-
-	for (size_t i = 0; i < s->round_count; i++) {
-		const struct verify_reading *r = verify_reading_of(s, i, cell);
-
-		if (!r || !isfinite(r->amount) || !isfinite(r->seconds))
-			continue;
-		values[count] = s->moved[i];
-		seconds[count] = r->seconds;
-		counted[count++] = requests ? r->requests : r->amount;
-	}
-	if (!verify_fit(into, values, seconds, counted, count))
-		*into = (struct verify_fit){NAN, NAN, NAN, count};
-	free(values);
-}
 
 struct results {
 	struct verify_result *items;
@@ -370,33 +432,31 @@ static struct verify_result *add_result(struct results *all, const struct judged
 	return r;
 }
 
-/* If the sum is complete, a channel that counts nothing has no module, and is left out. */
-static void add_channels(struct results *all, struct judged *j, struct verify_result socket)
+/* Whether the channel has a result. If the sum is complete, a channel that counts nothing has no
+ * module. */
+static bool has_share(const struct judged *j, size_t cell, bool complete, double sum)
 {
+	return judge_is_channel(j, cell) &&
+	       !(complete && fabs(j->fits[cell].slope) < JUDGE_SHARE_NONE * sum);
+}
+
+static void add_channels(struct results *all, struct judged *j)
+{
+	const struct verify_result socket = *j->result;
+	const bool complete = socket.verdict == VERIFY_PROVED;
 	double sum = 0;
 	size_t count = 0;
 
 	for (size_t i = 0; i < j->run->cell_count; i++)
 		sum += judge_is_channel(j, i) ? j->fits[i].slope : 0;
 	for (size_t i = 0; i < j->run->cell_count; i++)
-		count += judge_is_channel(j, i) &&
-			 (socket.verdict != VERIFY_PROVED ||
-			  fabs(j->fits[i].slope) >= JUDGE_SHARE_NONE * sum);
-	if (count < 2)
-		return;
-	for (size_t i = 0; i < j->run->cell_count; i++) {
-		if (!judge_is_channel(j, i) || (socket.verdict == VERIFY_PROVED &&
-						fabs(j->fits[i].slope) < JUDGE_SHARE_NONE * sum))
+		count += has_share(j, i, complete, sum);
+	for (size_t i = 0; count >= 2 && i < j->run->cell_count; i++) {
+		if (!has_share(j, i, complete, sum))
 			continue;
 		j->result = add_result(all, j, i);
 		judge_channel(j, &socket, sum, count);
 	}
-}
-
-static bool is_alike(const struct verify_cell *a, const struct verify_cell *b)
-{
-	return a->channel < 0 && b->channel < 0 && strcmp(a->metric, b->metric) == 0 &&
-	       strcmp(a->family, b->family) == 0;
 }
 
 /* Whether the cell is the first one of a metric and family that other sockets have but the socket
@@ -405,63 +465,62 @@ static bool is_uncounted(const struct judged *j, size_t cell)
 {
 	const struct verify_series *s = j->series;
 	const struct verify_cell *c = &j->run->cells[cell];
-	const struct verify_expectation *e = verify_expectation(c->metric);
 
-	if (c->channel >= 0 || s->bare || checks_of[e->group] != stream_checks ||
-	    e->memory != VERIFY_DRAM || verify_socket_of(s, e) < 0)
+	if (c->channel >= 0 || s->bare || checks_of[c->expected->group] != stream_checks ||
+	    c->expected->memory != VERIFY_DRAM || verify_socket_of(s, c->expected) < 0)
 		return false;
-	for (size_t i = s->first_cell; i < s->first_cell + s->cell_count; i++)
-		if ((i < cell || verify_is_expected(s, &j->run->cells[i])) &&
-		    is_alike(&j->run->cells[i], c))
+	for (size_t i = s->first_cell; i < s->first_cell + s->cell_count; i++) {
+		const struct verify_cell *other = &j->run->cells[i];
+
+		if ((i < cell || verify_is_expected(s, other)) && other->channel < 0 &&
+		    other->expected == c->expected && strcmp(other->family, c->family) == 0)
 			return false;
+	}
 	return true;
 }
 
-static void add_uncounted(struct results *all, struct judged *j)
+/* Judges the cell by these checks, or by those of its group (NULL). */
+static void judge_cell(struct results *all, struct judged *j, size_t cell,
+		       judge_check *const *check)
 {
-	for (size_t i = j->series->first_cell; i < j->series->first_cell + j->series->cell_count;
-	     i++) {
-		if (!is_uncounted(j, i))
-			continue;
-		j->own = i;
-		j->expected = verify_expectation(j->run->cells[i].metric);
-		j->slope = j->fits[i].slope;
-		j->tolerance = 2 * j->fits[i].error;
-		j->result = add_result(all, j, i);
+	j->own = cell;
+	j->cell = &j->run->cells[cell];
+	j->expected = j->cell->expected;
+	j->slope = j->fits[cell].slope;
+	j->tolerance = 2 * j->fits[cell].error;
+	j->result = add_result(all, j, cell);
+	j->not_judged = false;
+	if (check == uncounted_checks) {
 		j->result->socket = verify_socket_of(j->series, j->expected);
-		j->result->fit = (struct verify_fit){NAN, NAN, NAN, j->fits[i].count};
-		judge_by(j, uncounted_checks);
+		j->result->fit = (struct verify_fit){NAN, NAN, NAN, j->fits[cell].count};
 	}
+	for (check = check ? check : checks_of[j->expected->group]; *check && !(*check)(j);)
+		check++;
+	if (j->not_judged)
+		all->count--;
 }
 
 static void judge_series(struct results *all, const struct verify_run *run,
 			 const struct verify_series *s)
 {
+	const size_t end = s->first_cell + s->cell_count;
 	struct verify_fit *fits = cli_realloc(NULL, run->cell_count, sizeof(*fits));
 	struct judged j = {.run = run, .series = s, .fits = fits};
 
 	for (size_t i = 0; i < run->cell_count; i++)
 		judge_fit(s, i, false, &fits[i]);
-	for (size_t i = s->first_cell; i < s->first_cell + s->cell_count; i++) {
+	for (size_t i = s->first_cell; i < end; i++) {
 		if (run->cells[i].channel >= 0 || !verify_is_expected(s, &run->cells[i]))
 			continue;
-		j.own = i;
-		j.expected = verify_expectation(run->cells[i].metric);
-		j.slope = fits[i].slope;
-		j.tolerance = 2 * fits[i].error;
-		j.result = add_result(all, &j, i);
-		j.not_judged = false;
-		judge_by(&j, checks_of[j.expected->group]);
-		if (j.not_judged) {
-			all->count--;
-			continue;
-		}
+		judge_cell(all, &j, i, NULL);
 		/* Far data give no new information on channels. */
-		if (checks_of[j.expected->group] == stream_checks && has_one_node(run, s) &&
-		    !verify_is_far(s))
-			add_channels(all, &j, *j.result);
+		if (!j.not_judged && checks_of[j.expected->group] == stream_checks &&
+		    has_one_node(run, s) && !verify_is_far(s))
+			add_channels(all, &j);
 	}
-	add_uncounted(all, &j);
+	for (size_t i = s->first_cell; i < end; i++)
+		if (is_uncounted(&j, i))
+			judge_cell(all, &j, i, uncounted_checks);
 	free(fits);
 }
 

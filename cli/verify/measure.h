@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* A run of `uncore verify` on this machine: the state that its files share. */
-#ifndef CLI_VERIFY_RUN_H
-#define CLI_VERIFY_RUN_H
+/* A run of `uncore verify` on this machine: what is counted while loads run, and when. */
+#ifndef CLI_VERIFY_MEASURE_H
+#define CLI_VERIFY_MEASURE_H
 
 #include <sched.h>
 
 #include "cli.h"
-#include "verify/verify.h"
-#include "verify/witness.h"
+#include "verify/load.h"
 
 #define MIB (1ull << 20)
 
@@ -28,7 +27,43 @@ struct node {
 	uint64_t memory_all; /* of the stream that all of its CPUs read */
 };
 
-struct device;
+/* ---- witnesses: measure-witness.c ---- */
+
+/* Energy by the driver intel_rapl: it reads the registers of the PMU `power`, but converts units
+ * and handles wraps by itself. The files of AMD CPUs have the same names. */
+struct powercap {
+	struct powercap_zone *zones; /* domains of packages and dies */
+	size_t count;
+};
+
+/* Finds the zones below `root` ("" is this machine) that can be read; only root can read them. */
+void powercap_find(struct powercap *p, const char *root);
+void powercap_free(struct powercap *p);
+/* Whether all dies of the package have the domain ("package", "core", "dram", "psys"). `package` is
+ * the kernel's number, as in the names of zones (physical_package_id). */
+bool powercap_has(const struct powercap *p, const char *domain, int package);
+/* Joules since the previous call, of all dies; NaN: not all of them could be read. */
+double powercap_take(struct powercap *p, const char *domain, int package);
+/* The largest power limit of a package, in watts; 0: unknown. */
+double powercap_limit(const struct powercap *p);
+
+/* Values that are read together with the counters and must be equal. Each is a cell of the run. */
+struct witnesses {
+	const struct uncore *u;
+	struct powercap powercap;
+	struct witness *items;
+	size_t count;
+};
+
+/* `root`: "" is this machine. `u`: NULL: sockets have the numbers of packages. */
+void witnesses_open(struct witnesses *w, const struct uncore *u, const char *root);
+void witnesses_close(struct witnesses *w);
+/* Adds the witnesses of the run's cells from first_cell on, and reads them for the first time. */
+void witnesses_begin(struct witnesses *w, struct verify_run *run);
+/* Their values since the previous reading; `into` begins with the run's first_cell. */
+void witnesses_read(struct witnesses *w, const struct verify_run *run, struct verify_reading *into);
+
+/* ---- the run ---- */
 
 struct verify {
 	struct cli *cli;
@@ -57,10 +92,14 @@ struct verify {
 	unsigned loads;     /* that the metrics need, a bit for each */
 };
 
+/* Functions that return `int` return an exit code and have printed the error. */
+
+/* ---- measure-nodes.c ---- */
+
 /* Finds the nodes with memory, and the last CPU of each: interrupts and other programs use the
  * first ones more. */
 void nodes_find(struct verify *v);
-/* Sets the size of the streams of each node. Returns an exit code. */
+/* Sets the size of the streams of each node. */
 int nodes_find_memory(struct verify *v);
 
 /* The size of a stream: five times the caches, but at most a quarter of the free memory, and at
@@ -72,8 +111,6 @@ uint64_t nodes_of_socket(const struct verify *v, int socket);
 bool node_is_first_of_socket(const struct verify *v, const struct node *n);
 /* The first node of the next socket, or NULL. */
 const struct node *node_far(const struct verify *v, const struct node *n);
-
-/* ---- schedule.c ---- */
 
 #define SERIES_REPEATS 3 /* of each amount */
 /* Besides its rounds, a series needs half a round to find the amount. */
@@ -92,45 +129,32 @@ enum task {
 /* The largest number of series of the task; `first`: in the first pass. */
 size_t series_of_task(const struct verify *v, enum task task, const struct node *n, bool first);
 size_t series_of_passes(const struct verify *v, size_t passes);
-/* Sets the time: the requested one, or 30 s, or the time that so many passes need if that is more.
- * Returns an exit code. */
+/* Sets the time: the requested one, or 30 s, or the time that so many passes need if that is
+ * more. */
 int schedule_time(struct verify *v, size_t passes);
 
-/* ---- the passes: plan.c, passes.c, pass.c, peak.c ---- */
+/* ---- load-file.c ---- */
 
-/* plan.c: adds the requested metrics that this machine can count. Returns an exit code. */
+/* Opens the files of --read and --write, checks that they support O_DIRECT, and finds their
+ * devices. */
+int devices_open(struct verify *v);
+void devices_close(struct verify *v);
+
+/* ---- measure-plan.c: a pass counts the metrics for which the hardware has counters at once ---- */
+
+/* Adds the requested metrics that this machine can count. */
 int passes_plan(struct verify *v);
+/* Their number, at least 1. */
+size_t passes_count(const struct verify *v);
 
-/* passes.c: sets the time of the passes; runs all series of all passes. Return an exit code. */
-int passes_time(struct verify *v);
+/* ---- measure-passes.c ---- */
+
+/* Runs all series of all passes. */
 int passes_run(struct verify *v);
 
-/* pass.c: pass_start() opens the counters of a pass, and adds its cells to the run from first_cell
- * on. pass_end() ends it with 0 or an error. Both return an exit code. */
-int pass_start(struct verify *v);
-int pass_end(struct verify *v, int err);
-/* Turns an error of the node's series into a note, so that other series go on, and returns 0.
- * Returns errors that end the run: a signal, or counters that cannot be read. */
-int pass_leave_out(struct verify *v, const struct node *n, int err);
-/* Whether a cell of the pass must count data of the load. */
-bool pass_needs(const struct verify_run *run, enum verify_load load, bool far);
-/* Callbacks of the rounds of the latest series: */
-int pass_read_cells(void *verify, struct verify_reading *into);
-void pass_show_round(void *verify, size_t done, size_t all);
-/* Pins this thread to the CPU. Returns 0 or a negative errno, as the next one does. */
-int pass_pin(int cpu);
-/* On the CPU of the node. */
-int pass_open_stream(struct verify *v, const struct node *n, size_t size,
-		     struct verify_stream *stream);
-struct verify_series *pass_add_series(struct verify *v, enum verify_load load, const struct node *n,
-				      const struct node *mover);
-
-/* peak.c: the number of usable CPUs of the socket, and the time for which they read together. */
+/* For the peak of memory: the number of usable CPUs of the socket, and the time for which they read
+ * together. */
 size_t peak_cpus(const struct verify *v, int socket);
 uint64_t peak_ns(const struct verify *v);
-/* Adds the cells of the peak to the first pass, which counts memory. */
-void peak_add_cells(struct verify *v);
-/* Reads all nodes of the socket. `n` is the first one. */
-int peak_read_socket(struct verify *v, const struct node *n);
 
 #endif

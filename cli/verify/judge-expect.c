@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The data that each metric must count of a load: a CPU moves them to or from memory of its own
- * socket or of another one. */
+/* What is known without a machine: the data that each metric must count of a load, which a CPU moves
+ * to or from memory of its own socket or of another one; and the fit of counts to known amounts. */
+#include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "verify/verify.h"
@@ -121,8 +123,7 @@ int verify_socket_of(const struct verify_series *s, const struct verify_expectat
 
 bool verify_is_expected(const struct verify_series *s, const struct verify_cell *c)
 {
-	const struct verify_expectation *e = verify_expectation(c->metric);
-	int socket = e ? verify_socket_of(s, e) : -1;
+	int socket = verify_socket_of(s, c->expected);
 
 	return socket >= 0 && !verify_is_witness(c) &&
 	       (!*c->port || strcmp(c->port, s->port) == 0) &&
@@ -153,4 +154,61 @@ bool verify_is_witness(const struct verify_cell *c)
 bool verify_is_latency(const struct verify_expectation *e)
 {
 	return e->group == VERIFY_LATENCIES || e->group == VERIFY_QUEUES;
+}
+
+void verify_name_peak(const char *from, struct verify_cell *into)
+{
+	bool of_user = strcmp(from, "the user") == 0;
+
+	snprintf(into->metric, sizeof(into->metric), "%s", VERIFY_PEAK);
+	snprintf(into->family, sizeof(into->family), "%.*s", of_user ? 4 : (int)strcspn(from, " ,"),
+		 of_user ? "user" : from);
+}
+
+/* ---- least squares with two terms: the moved amount, and the time, for the traffic of others ---- */
+
+/* The largest value, by which the values are scaled before they are squared. */
+static double largest(const double *values, size_t count)
+{
+	double most = 0;
+
+	for (size_t i = 0; i < count; i++)
+		most = fmax(most, fabs(values[i]));
+	return most;
+}
+
+bool verify_fit(struct verify_fit *into, const double *moved, const double *seconds,
+		const double *counted, size_t count)
+{
+	double xmost = largest(moved, count), tmost = largest(seconds, count);
+	double xx = 0, xt = 0, tt = 0, xy = 0, ty = 0, rest = 0, det, b, c;
+
+	if (count < 4 || xmost <= 0 || tmost <= 0)
+		return false;
+	for (size_t i = 0; i < count; i++) {
+		double x = moved[i] / xmost, t = seconds[i] / tmost, y = counted[i] / xmost;
+
+		xx += x * x;
+		xt += x * t;
+		tt += t * t;
+		xy += x * y;
+		ty += t * y;
+	}
+	det = xx * tt - xt * xt;
+	/* Amounts in proportion to time cannot be distinguished from the traffic of other
+	 * programs. */
+	if (det <= 1e-3 * xx * tt)
+		return false;
+	b = (xy * tt - ty * xt) / det;
+	c = (ty * xx - xy * xt) / det;
+	for (size_t i = 0; i < count; i++) {
+		double r = (counted[i] - b * moved[i]) / xmost - c * seconds[i] / tmost;
+
+		rest += r * r;
+	}
+	*into = (struct verify_fit){.slope = b,
+				    .error = sqrt(rest / (double)(count - 2) * tt / det),
+				    .rate = c * xmost / tmost,
+				    .count = count};
+	return true;
 }
