@@ -84,10 +84,9 @@ static void announce(const struct verify *v)
 	human_value_in(&used, (double)memory, "B", UNITS_IEC);
 	human_value_in(&room, (double)v->free, "B", UNITS_IEC);
 	if (v->moves)
-		cli_error(
-			"verify moves data for about %.0f s with CPU %s, on one node after another; it "
-			"takes up to %s of memory (%s are free)",
-			(double)v->time_ns / 1e9, cpus.data, used.text, room.text);
+		cli_error("verify moves data for about %.0f s with CPU %s, on one node after "
+			  "another; it takes up to %s of memory (%s are free)",
+			  (double)v->time_ns / 1e9, cpus.data, used.text, room.text);
 	else if (v->counts)
 		cli_error("verify %s CPU %s, for about %.0f s in all",
 			  v->loads & 1u << VERIFY_SPIN ? "runs computations on" : "moves data with",
@@ -95,13 +94,12 @@ static void announce(const struct verify *v)
 	if (v->loads & 1u << VERIFY_READ_ALL)
 		announce_peak(v);
 	if (v->assumed && v->moves)
-		cli_error(
-			"note: the kernel does not report the size of the caches: 256 MiB are assumed");
+		cli_error("note: the kernel does not report the size of the caches: 256 MiB are "
+			  "assumed");
 	if (hypervisor)
-		cli_error(
-			"note: this is a virtual machine (%s): its nodes may differ from those of "
-			"the hardware, and counters may include other virtual machines",
-			hypervisor);
+		cli_error("note: this is a virtual machine (%s): its nodes may differ from those "
+			  "of the hardware, and counters may include other virtual machines",
+			  hypervisor);
 	buffer_free(&cpus);
 }
 
@@ -125,19 +123,12 @@ static int check_file(const char *file)
 	return writable ? CLI_OK : CLI_RUNTIME;
 }
 
-static bool tells(const struct verify_result *results, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		if (results[i].verdict != VERIFY_UNKNOWN)
-			return true;
-	return false;
-}
-
 /* Writes the file of --output, and keeps a report on this machine. */
 static int write_report(const struct verify *v, const struct verify_result *results, size_t count)
 {
 	const char *snapshot = v->cli->snapshot, *rest = strchr(snapshot, '\n');
 	struct buffer text = {.records = true};
+	bool tells = false;
 	struct writer w;
 	int status = CLI_OK;
 
@@ -147,8 +138,10 @@ static int write_report(const struct verify *v, const struct verify_result *resu
 	buffer_puts(&text, rest ? rest + 1 : "");
 	verify_put_run(&text, &v->run);
 	/* A report on some metrics does not replace one on all metrics. */
+	for (size_t i = 0; i < count; i++)
+		tells = tells || results[i].verdict != VERIFY_UNKNOWN;
 	if (!v->o->metrics)
-		kept_write(v->cli, &text, tells(results, count));
+		kept_write(v->cli, &text, tells);
 	if (v->o->file)
 		status = writer_open(&w, v->o->file, false);
 	if (v->o->file && !status) {
@@ -160,16 +153,12 @@ static int write_report(const struct verify *v, const struct verify_result *resu
 	return status;
 }
 
-static int exit_status(enum verify_verdict verdict)
-{
-	return verdict == VERIFY_PROVED ? CLI_OK
-	       : verdict == VERIFY_OFF  ? CLI_RUNTIME
-					: CLI_UNAVAILABLE;
-}
-
 /* Judges the readings, prints the verdicts, and writes a report if `write`. */
 static int judge(const struct verify *v, bool write)
 {
+	static const int exit_codes[] = {[VERIFY_PROVED] = CLI_OK,
+					 [VERIFY_OFF] = CLI_RUNTIME,
+					 [VERIFY_UNKNOWN] = CLI_UNAVAILABLE};
 	struct verify_result *results;
 	size_t count = verify_judge(&v->run, &results);
 	struct buffer text = {0};
@@ -178,7 +167,7 @@ static int judge(const struct verify *v, bool write)
 	verify_print(&v->run, results, count, v->o->output, &text);
 	status = writer_print(&text) || status ? CLI_RUNTIME : CLI_OK;
 	if (!status)
-		status = exit_status(verify_overall(results, count));
+		status = exit_codes[verify_overall(results, count)];
 	if (!status && v->left_out)
 		status = CLI_UNAVAILABLE;
 	free(results);
@@ -200,21 +189,10 @@ static int show(struct cli *cli, const struct verify_options *o)
 	return status;
 }
 
-/* Finds the references for the readings, and their limits. */
-static void find_facts(struct verify *v)
+static int count_and_judge(struct verify *v)
 {
 	const struct uncore_memory *memory = uncore_memory_get(v->cli->u);
 	const char *hypervisor = uncore_hypervisor(v->cli->u);
-
-	witnesses_open(&v->witnesses, v->cli->u, "");
-	v->run.transfers = isfinite(memory->transfers) ? memory->transfers : 0;
-	v->run.rated = memory->rated;
-	v->run.limit = powercap_limit(&v->witnesses.powercap);
-	snprintf(v->run.hypervisor, sizeof(v->run.hypervisor), "%s", hypervisor ? hypervisor : "");
-}
-
-static int count_and_judge(struct verify *v)
-{
 	time_t now = time(NULL);
 	struct tm day;
 	int status = check_file(v->o->file);
@@ -224,9 +202,13 @@ static int count_and_judge(struct verify *v)
 		return status;
 	nodes_find(v);
 	status = v->moves || v->loads & 1u << VERIFY_READ_ALL ? nodes_find_memory(v) : CLI_OK;
-	find_facts(v);
 	status = status ? status : devices_open(v);
 	status = status ? status : schedule_time(v, passes_count(v));
+	witnesses_open(&v->witnesses, v->cli->u, "");
+	v->run.transfers = isfinite(memory->transfers) ? memory->transfers : 0;
+	v->run.rated = memory->rated;
+	v->run.limit = powercap_limit(&v->witnesses.powercap);
+	snprintf(v->run.hypervisor, sizeof(v->run.hypervisor), "%s", hypervisor ? hypervisor : "");
 	snprintf(v->run.version, sizeof(v->run.version), "%s", uncore_version());
 	strftime(v->run.date, sizeof(v->run.date), "%Y-%m-%d", gmtime_r(&now, &day));
 	status = status ? status : signals_open(&v->signals);
@@ -274,8 +256,9 @@ static void check(void *into, struct argp_state *state)
 
 	if (o->show &&
 	    (o->file || o->metrics || o->nice || o->time_ns || o->memory || o->read || o->write))
-		argp_error(state, "--show judges an existing report: options for a new run are not "
-				  "possible");
+		argp_error(
+			state,
+			"--show judges an existing report: options for a new run are not possible");
 	if (o->memory && o->memory < 2 * MIB)
 		argp_error(state, "--memory: at least 2MiB");
 	if (o->output && o->output->window)
@@ -295,7 +278,8 @@ int cmd_verify(struct cli *cli, int argc, char **argv)
 		{"memory", "SIZE", "Use at most SIZE of memory (default: five times the caches)", 0,
 		 1, OPTION_SIZE, AT(memory)},
 		{"read", "FILE",
-		 "Also read FILE, or a block device, with O_DIRECT, and judge the counters of its disk",
+		 "Also read FILE, or a block device, with O_DIRECT, and judge the counters of its "
+		 "disk",
 		 0, 1, OPTION_TEXT, AT(read)},
 		{"write", "DIR",
 		 "Also write a temporary file in DIR, and judge the counters of its disk", 0, 1,

@@ -31,17 +31,6 @@ static bool fit_elsewhere(const struct judged *j, size_t cell, struct verify_fit
 	return false;
 }
 
-/* Whether the cell is another place of the same kind and family, which must not count the data. */
-static bool is_other(const struct judged *j, size_t cell)
-{
-	const struct verify_cell *c = &j->run->cells[cell];
-
-	return c->expected->group == j->expected->group && c->channel < 0 &&
-	       strcmp(c->family, j->cell->family) == 0 && !*c->port == !*j->cell->port &&
-	       strcmp(c->metric, VERIFY_WRITES_FOUND) != 0 &&
-	       strcmp(c->metric, VERIFY_READS_FOUND) != 0 && !verify_is_expected(j->series, c);
-}
-
 /* Names the place by its socket if only that differs: counters of two sockets may be mistaken for
  * those of one port. */
 static void name_place(char *into, size_t room, const struct judged *j, const struct verify_cell *c)
@@ -52,9 +41,16 @@ static void name_place(char *into, size_t room, const struct judged *j, const st
 		snprintf(into, room, strchr(c->port, ':') ? "root port %s" : "%s", c->port);
 }
 
+/* Whether the cell is another place of the same kind and family, which must not count the data. */
 static bool count_there(const struct judged *j, size_t cell, struct verify_fit *into)
 {
-	return is_other(j, cell) && fit_elsewhere(j, cell, into);
+	const struct verify_cell *c = &j->run->cells[cell];
+
+	return c->expected->group == j->expected->group && c->channel < 0 &&
+	       strcmp(c->family, j->cell->family) == 0 && !*c->port == !*j->cell->port &&
+	       strcmp(c->metric, VERIFY_WRITES_FOUND) != 0 &&
+	       strcmp(c->metric, VERIFY_READS_FOUND) != 0 && !verify_is_expected(j->series, c) &&
+	       fit_elsewhere(j, cell, into);
 }
 
 static const struct judge_view others = {count_there, judge_is_all};
@@ -64,7 +60,7 @@ static const struct judge_view others = {count_there, judge_is_all};
 /* A port without a known PMU has a row without values. */
 static bool check_counted(struct judged *j)
 {
-	return *j->cell->port && !j->fits[j->own].count &&
+	return *j->cell->port && !j->fit->count &&
 	       judge_unknown(
 		       j, NULL,
 		       "no PMU is known that counts root port %s, or its counters were never free",

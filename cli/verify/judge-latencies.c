@@ -41,7 +41,7 @@ static const struct unit {
 };
 static const struct unit unknown_unit = {"", NAN, 0};
 
-/* The counts of a cell: requests of each load, and the ns of each request. */
+/* The counts of the own cell: requests of each load, and the ns of each request. */
 struct waited {
 	double requests, requests_error, others; /* requests per second */
 	double latency, error;                   /* NaN: there are no requests */
@@ -57,13 +57,13 @@ static const struct unit *unit_of(const struct judged *j)
 
 /* The two errors are not independent, but partly cancel in the quotient: a request of another
  * program adds to both counts. */
-static struct waited waited_in(const struct judged *j, size_t cell)
+static struct waited own_of(const struct judged *j)
 {
-	const struct verify_fit *time = &j->fits[cell];
+	const struct verify_fit *time = j->fit;
 	struct verify_fit requests;
 	struct waited w;
 
-	judge_fit(j->series, cell, true, &requests);
+	judge_fit(j->series, j->own, true, &requests);
 	w = (struct waited){requests.slope, requests.error, requests.rate, NAN, NAN};
 	if (requests.slope > 2 * requests.error) {
 		w.latency = time->slope / requests.slope;
@@ -71,11 +71,6 @@ static struct waited waited_in(const struct judged *j, size_t cell)
 			  hypot(time->error / time->slope, requests.error / requests.slope);
 	}
 	return w;
-}
-
-static struct waited own_of(const struct judged *j)
-{
-	return waited_in(j, j->own);
 }
 
 /* The requests of a load; for a unit that samples, the number that is counted at its own place. */
@@ -121,11 +116,10 @@ static bool check_chase(struct judged *j)
 	j->result->requests = w.requests;
 	j->result->latency = w.latency;
 	if (loaded_memory(j) < 2 * cache)
-		return judge_unknown(
-			j, NULL,
-			"caches of %.0f MiB may hold the loaded data: four times as much memory is "
-			"needed, and %.0f MiB were used",
-			cache / 0x1p20, s->memory / 0x1p20);
+		return judge_unknown(j, NULL,
+				     "caches of %.0f MiB may hold the loaded data: four times as "
+				     "much memory is needed, and %.0f MiB were used",
+				     cache / 0x1p20, s->memory / 0x1p20);
 	return !(s->load_ns > 0) &&
 	       judge_unknown(j, NULL, "the report does not say how long a load took");
 }
@@ -140,11 +134,10 @@ static bool check_busy(struct judged *j)
 	if (w.requests_error <= REQUESTS_NONE * fmax(whole, w.requests) &&
 	    !(w.error > ERROR_MOST * w.latency))
 		return false;
-	return judge_unknown(
-		j, "busy",
-		"other programs made %.0f requests per second here: a verdict needs fewer of them, "
-		"or more --time",
-		fmax(w.others, 0));
+	return judge_unknown(j, "busy",
+			     "other programs made %.0f requests per second here: a verdict needs "
+			     "fewer of them, or more --time",
+			     fmax(w.others, 0));
 }
 
 static bool check_nothing(struct judged *j)
@@ -189,13 +182,6 @@ static bool check_astray(struct judged *j)
 			 part.cell->expected->name, part.cell->socket);
 }
 
-static bool is_noisy(struct judged *j)
-{
-	const struct judge_part part = find_part(j);
-
-	return judge_is_noisy(j, &part, whole_load(j, own_of(j).requests), NULL);
-}
-
 /* Caches answer at most as many loads as lines fit into them, if they never evict these. */
 static bool check_requests(struct judged *j)
 {
@@ -218,44 +204,37 @@ static bool check_requests(struct judged *j)
 	return judge_off(j, "requests", "%.2f requests are counted for each load", w.requests);
 }
 
-/* The shortest time that a load can have waited there. */
-static double least_of(const struct judged *j)
-{
-	double share = unit_of(j)->least;
-
-	if (j->expected->group == VERIFY_QUEUES)
-		return 0;
-	return share > 0 ? share * j->series->load_ns : DRAM_NS;
-}
-
 static bool check_time(struct judged *j)
 {
 	struct waited w = own_of(j);
-	double load = j->series->load_ns, least = least_of(j), tolerance = 2 * w.error;
+	double load = j->series->load_ns, tolerance = 2 * w.error, share = unit_of(j)->least;
+	/* The shortest time that a load can have waited there. */
+	double least = j->expected->group == VERIFY_QUEUES ? 0 : share > 0 ? share * load : DRAM_NS;
+	struct judge_part part;
 
 	if (w.latency - tolerance > load * (1 + CLOCKS_OFF))
-		return judge_off(
-			j, "longer than the load",
-			"a request takes %.1f ns, and a load took %.1f ns in all: %s, or requests "
-			"are missing",
-			w.latency, load,
-			w.latency / 2 <= load && w.latency / 2 >= least
-				? "half of it is possible, so that its clock may be twice as fast "
-				  "as the formula assumes"
-				: "the formula divides by another clock");
+		return judge_off(j, "longer than the load",
+				 "a request takes %.1f ns, and a load took %.1f ns in all: %s, or "
+				 "requests are missing",
+				 w.latency, load,
+				 w.latency / 2 <= load && w.latency / 2 >= least
+					 ? "half of it is possible, so that its clock may be twice "
+					   "as fast as the formula assumes"
+					 : "the formula divides by another clock");
 	if (w.latency <= 0 || w.latency + tolerance < least * (1 - CLOCKS_OFF))
-		return judge_off(
-			j, "shorter than memory",
-			"a request takes %.1f ns, and a load took %.1f ns in all, at least %.1f ns "
-			"of them there: the formula divides by another clock, or requests are "
-			"counted twice",
-			w.latency, load, least);
+		return judge_off(j, "shorter than memory",
+				 "a request takes %.1f ns, and a load took %.1f ns in all, at "
+				 "least %.1f ns of them there: the formula divides by another "
+				 "clock, or requests are counted twice",
+				 w.latency, load, least);
 	if (least < TIGHT * load)
-		return judge_unknown(
-			j, NULL,
-			"possible, but not proved: it is unknown how much of a load's time this "
-			"counter measures, so that an error by a factor of two would not be detected");
-	return is_noisy(j) || judge_proved(j, "%s", "");
+		return judge_unknown(j, NULL,
+				     "possible, but not proved: it is unknown how much of a load's "
+				     "time this counter measures, so that an error by a factor of "
+				     "two would not be detected");
+	part = find_part(j);
+	return judge_is_noisy(j, &part, whole_load(j, w.requests), NULL) ||
+	       judge_proved(j, "%s", "");
 }
 
 judge_check *const latency_checks[] = {

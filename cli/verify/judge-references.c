@@ -156,28 +156,22 @@ static bool check_ticks(struct judged *j)
 
 /* ---- memory: half of the transfers of its modules ---- */
 
-/* `other` is the size relative to the known clock. */
-static bool check_clock_factors(struct judged *j, double ratio, const char *speed)
-{
-	static const struct judge_factor known[] = {
-		{2, "clock double", "twice", "transfers are taken for cycles"},
-		{0.5, "clock half", "half of",
-		 "HCLK, or the controllers' clock of gear 2, is taken for DCLK"},
-		{4, "clock times 4", "four times", "another clock is taken for DCLK"},
-		{0.25, "clock quarter", "a quarter of",
-		 "the controllers' clock of gear 4 is taken for DCLK"},
-		{0, NULL, NULL, NULL},
-	};
-	const struct judge_factor *f =
-		judge_find_factor(known, ratio, CLOCK_FACTOR_NEAR, 0, INFINITY);
-
-	return f && judge_off(j, f->fault, "%s the clock of %s: %s", f->other, speed, f->sentence);
-}
+/* `other` is the size relative to the correct clock. */
+static const struct judge_factor known_clocks[] = {
+	{2, "clock double", "twice", "transfers are taken for cycles"},
+	{0.5, "clock half", "half of",
+	 "HCLK, or the controllers' clock of gear 2, is taken for DCLK"},
+	{4, "clock times 4", "four times", "another clock is taken for DCLK"},
+	{0.25, "clock quarter", "a quarter of",
+	 "the controllers' clock of gear 4 is taken for DCLK"},
+	{0, NULL, NULL, NULL},
+};
 
 /* If only the rated speed of the modules is known, a slower clock is no fault. */
 static bool conclude_modules(struct judged *j, double stops)
 {
 	const struct verify_run *run = j->run;
+	const struct judge_factor *f;
 	double ratio = j->result->fit.slope, near = 2 * j->result->fit.error;
 	bool less = ratio<1 - MODULES_LESS - near, more = ratio> 1 + MODULES_MORE + near;
 	char speed[64], text[24];
@@ -185,7 +179,7 @@ static bool conclude_modules(struct judged *j, double stops)
 
 	snprintf(speed, sizeof(speed), "%s %.0f MT/s", run->rated ? "modules rated" : "modules at",
 		 run->transfers);
-	human_value(&idle, j->fits[j->own].rate, "Hz");
+	human_value(&idle, j->fit->rate, "Hz");
 	if (!less && !more)
 		return judge_proved(j, "%s, difference %s%s%s", speed, distance(ratio, text),
 				    stops > STOPS ? "; on an idle machine " : "",
@@ -197,15 +191,18 @@ static bool conclude_modules(struct judged *j, double stops)
 		return judge_unknown(j, NULL,
 				     "the clock stops while the machine is idle (%s then): %s",
 				     idle.text, speed);
-	return check_clock_factors(j, ratio, speed) ||
-	       judge_off(j, NULL, "the factor is %.4f: %s", ratio, speed);
+	f = judge_find_factor(known_clocks, ratio, CLOCK_FACTOR_NEAR, 0, INFINITY);
+	if (f)
+		return judge_off(j, f->fault, "%s the clock of %s: %s", f->other, speed,
+				 f->sentence);
+	return judge_off(j, NULL, "the factor is %.4f: %s", ratio, speed);
 }
 
 /* Uses the frequency while a CPU is busy, since an idle machine may stop the clock for a part of
  * the time. */
 static bool check_modules(struct judged *j)
 {
-	const struct verify_fit *f = &j->fits[j->own];
+	const struct verify_fit *f = j->fit;
 	double change = f->slope * NS, error = f->error * NS;
 	double value = f->rate + change, known = j->run->transfers * 1e6 / 2;
 
@@ -243,7 +240,7 @@ struct rise {
 
 static struct rise rise_of(const struct judged *j)
 {
-	const struct verify_fit *f = &j->fits[j->own];
+	const struct verify_fit *f = j->fit;
 
 	return (struct rise){f->rate, f->slope * NS, f->error * NS};
 }
@@ -275,11 +272,10 @@ static bool check_still(struct judged *j)
 	if (value > 0)
 		return false;
 	if (*j->run->hypervisor)
-		return judge_unknown(
-			j, NULL,
-			"the counter does not change: in a virtual machine (%s) energy is often not "
-			"counted",
-			j->run->hypervisor);
+		return judge_unknown(j, NULL,
+				     "the counter does not change: in a virtual machine (%s) "
+				     "energy is often not counted",
+				     j->run->hypervisor);
 	if (known > 0)
 		return judge_off(j, "nothing", "nothing is counted, but powercap counts energy");
 	if (is_of(j, "power.package") && !(known <= 0))
@@ -361,11 +357,10 @@ static bool check_rise(struct judged *j)
 
 	if (is_of(j, "power.memory") || r.busy > fmax(RISE_LEAST, 2 * r.error))
 		return false;
-	return judge_unknown(
-		j, NULL,
-		"a busy CPU adds only %.2f W ± %.2f: the machine is busy, or other virtual machines "
-		"are counted, too",
-		r.busy, r.error);
+	return judge_unknown(j, NULL,
+			     "a busy CPU adds only %.2f W ± %.2f: the machine is busy, or other "
+			     "virtual machines are counted, too",
+			     r.busy, r.error);
 }
 
 static bool check_proof(struct judged *j)
@@ -461,22 +456,20 @@ static bool check_from_memory(struct judged *j)
 			"caches of %.0f MiB may hold a part of the %.0f MiB that were loaded",
 			caches(j) / (1 << 20), s->memory / (1 << 20));
 	return part < COUNTED_LEAST &&
-	       judge_unknown(
-		       j, NULL,
-		       "memory.read counts %.0f %% of the loaded data: the rest came from caches, "
-		       "or it counts too little",
-		       part * 100);
+	       judge_unknown(j, NULL,
+			     "memory.read counts %.0f %% of the loaded data: the rest came from "
+			     "caches, or it counts too little",
+			     part * 100);
 }
 
 static const char *cause(const struct judged *j)
 {
 	const char *from = j->result->basis;
 
-	return strcmp(from, "user") == 0 ? "--memory-peak is wrong"
-	       : strcmp(from, "hsmp") == 0
-		       ? "hsmp reports too few channels, or uses another unit"
-		       : "modules or channels are missing in the table of the firmware, or their "
-			 "speed is wrong";
+	return strcmp(from, "user") == 0   ? "--memory-peak is wrong"
+	       : strcmp(from, "hsmp") == 0 ? "hsmp reports too few channels, or uses another unit"
+					   : "modules or channels are missing in the table of the "
+					     "firmware, or their speed is wrong";
 }
 
 static bool check_too_low(struct judged *j)
@@ -514,7 +507,7 @@ static bool check_reached(struct judged *j)
 		buffer_printf(&beside, "; memory.read counts %.1f %% of it", part * 100);
 	if (r->fit.slope < PEAK_LESS)
 		judge_unknown(j, NULL,
-			      "the usable CPUs (%u) reach only %.0f %% of the peak of %s%s",
+			      "the usable CPUs (%d) reach only %.0f %% of the peak of %s%s",
 			      j->series->cpus, r->fit.slope * 100, peak.text, buffer_text(&beside));
 	else
 		judge_proved(j, "consistent: %.0f %% of the peak of %s%s", r->fit.slope * 100,

@@ -24,40 +24,10 @@ static const struct judge_view others = {count_there, judge_is_all};
 
 /* ---- checks: true when they have reached a verdict ---- */
 
-/* The alternative with which the cell counts all data, or NULL. */
-static const struct verify_alternative *holding(const struct judged *j, size_t cell)
-{
-	const struct verify_cell *c = &j->run->cells[cell];
-
-	for (size_t i = 0; i < c->alternative_count; i++) {
-		const double factor = c->alternatives[i].factor;
-		const struct verify_fit right = {.slope = j->fits[cell].slope * factor,
-						 .error = j->fits[cell].error * factor};
-
-		if (judge_is_all(j, &right))
-			return &c->alternatives[i];
-	}
-	return NULL;
-}
-
 /* Whether a cell certainly counts a part of the data. */
 static bool has_part(const struct verify_fit *f)
 {
 	return f->slope > PART_LEAST + 4 * f->error;
-}
-
-/* Memory of another kind on this node that counts a part of the data, or NULL. */
-static const struct verify_cell *find_other_memory(const struct judged *j)
-{
-	for (size_t i = 0; i < j->run->cell_count; i++) {
-		const struct verify_cell *c = &j->run->cells[i];
-
-		if (c->channel < 0 && c->expected->group == VERIFY_MEMORY &&
-		    c->expected->memory != j->expected->memory &&
-		    verify_is_expected(j->series, c) && has_part(&j->fits[i]))
-			return c;
-	}
-	return NULL;
 }
 
 /* The counters that count a node show its kind of memory. Other kinds are not judged by the node:
@@ -65,13 +35,20 @@ static const struct verify_cell *find_other_memory(const struct judged *j)
  * nothing. */
 static bool check_kind(struct judged *j)
 {
-	const struct verify_cell *other;
+	const struct verify_cell *other = NULL; /* memory of another kind that counts a part */
 	bool dram = j->expected->memory == VERIFY_DRAM && !j->series->bare;
 
 	if (j->expected->group != VERIFY_MEMORY)
 		return false;
-	other = find_other_memory(j);
-	j->not_judged = (!dram && !has_part(&j->fits[j->own])) || (other && judge_is_nothing(j));
+	for (size_t i = 0; !other && i < j->run->cell_count; i++) {
+		const struct verify_cell *c = &j->run->cells[i];
+
+		if (c->channel < 0 && c->expected->group == VERIFY_MEMORY &&
+		    c->expected->memory != j->expected->memory &&
+		    verify_is_expected(j->series, c) && has_part(&j->fits[i]))
+			other = c;
+	}
+	j->not_judged = (!dram && !has_part(j->fit)) || (other && judge_is_nothing(j));
 	if (j->not_judged || !other)
 		return j->not_judged;
 	return judge_unknown(j, "two kinds",
@@ -82,16 +59,21 @@ static bool check_kind(struct judged *j)
 /* The machine shows which alternative of the documents is correct. */
 static bool check_alternatives(struct judged *j)
 {
-	const struct verify_alternative *a = holding(j, j->own);
+	for (size_t i = 0; i < j->cell->alternative_count; i++) {
+		const struct verify_alternative *a = &j->cell->alternatives[i];
+		const struct verify_fit right = {.slope = j->fit->slope * a->factor,
+						 .error = j->fit->error * a->factor};
 
-	if (!a)
-		return false;
-	if (judge_is_own_all(j))
-		return judge_proved(j, "%s", a->title);
-	return judge_off(
-		j, "alternative",
-		"%s, but the formula assumes otherwise: the correct value is %g times as large",
-		a->title, a->factor);
+		if (!judge_is_all(j, &right))
+			continue;
+		if (judge_is_own_all(j))
+			return judge_proved(j, "%s", a->title);
+		return judge_off(j, "alternative",
+				 "%s, but the formula assumes otherwise: the correct value is %g "
+				 "times as large",
+				 a->title, a->factor);
+	}
+	return false;
 }
 
 static bool check_swapped(struct judged *j)
@@ -136,32 +118,24 @@ static bool may_be_kept(const struct judged *j)
 	       (j->series->load == VERIFY_READ || j->run->hinted);
 }
 
-/* Reads at the own place while data are stored. False: there are none, or they are not counted. */
-static bool find_reads(const struct judged *j, struct verify_fit *into)
-{
-	const bool far = verify_is_far(j->series);
-
-	for (size_t i = 0; i < j->run->cell_count; i++) {
-		const struct verify_cell *c = &j->run->cells[i];
-
-		if (!judge_is_other(j, i) || c->socket != j->cell->socket ||
-		    !verify_expects(c->expected, VERIFY_READ, far))
-			continue;
-		*into = j->fits[i];
-		return into->slope > judge_limits(j)->astray + 4 * into->error;
-	}
-	return false;
-}
-
-/* These are probably real reads, of the lines that are stored to. */
+/* Reads at the own place while data are stored are probably real, of the lines that are stored to. */
 static bool check_allocate(struct judged *j)
 {
-	struct verify_fit reads;
+	const bool far = verify_is_far(j->series);
+	const struct verify_fit *reads = NULL;
 
-	if (j->series->load != VERIFY_WRITE || !(judge_is_own_all(j) || may_be_kept(j)) ||
-	    !find_reads(j, &reads))
+	if (j->series->load != VERIFY_WRITE || !(judge_is_own_all(j) || may_be_kept(j)))
 		return false;
-	if (judge_is_all(j, &reads))
+	for (size_t i = 0; !reads && i < j->run->cell_count; i++) {
+		const struct verify_cell *c = &j->run->cells[i];
+
+		if (judge_is_other(j, i) && c->socket == j->cell->socket &&
+		    verify_expects(c->expected, VERIFY_READ, far))
+			reads = &j->fits[i];
+	}
+	if (!reads || !(reads->slope > judge_limits(j)->astray + 4 * reads->error))
+		return false;
+	if (judge_is_all(j, reads))
 		return judge_unknown(
 			j, "write-allocate",
 			"each write also reads its line (write-allocate): the stores do not bypass "
@@ -169,7 +143,7 @@ static bool check_allocate(struct judged *j)
 	return judge_unknown(j, "write-allocate",
 			     "%.1f %% of the written data are also read (write-allocate): some "
 			     "stores do not bypass the caches here",
-			     reads.slope * 100);
+			     reads->slope * 100);
 }
 
 static struct judge_part find_part(const struct judged *j)
@@ -200,7 +174,7 @@ static bool check_lost(struct judged *j)
 {
 	const struct judge_part part = find_part(j);
 
-	return (!isfinite(j->slope) || 2 * j->fits[j->own].count < j->series->round_count) &&
+	return (!isfinite(j->slope) || 2 * j->fit->count < j->series->round_count) &&
 	       conclude_astray(j, &part);
 }
 
@@ -214,15 +188,8 @@ static bool check_uncounted(struct judged *j)
 			     j->result->socket);
 }
 
-/* Whether it is a near series that has counted the own cell. */
-static bool is_near(const struct judged *j, const struct verify_series *s)
-{
-	return (s->load == VERIFY_READ || s->load == VERIFY_WRITE) && !verify_is_far(s) &&
-	       !s->bare && !s->elsewhere && j->own >= s->first_cell &&
-	       j->own - s->first_cell < s->cell_count;
-}
-
-/* Data that are moved within a socket must not pass links. */
+/* Data that are moved within a socket, in the near series that counted the cell, too, must not pass
+ * links. */
 static bool check_local(struct judged *j)
 {
 	double noise = 0;
@@ -233,7 +200,9 @@ static bool check_local(struct judged *j)
 		const struct verify_series *s = &j->run->series[i];
 		struct verify_fit fit;
 
-		if (!is_near(j, s))
+		if ((s->load != VERIFY_READ && s->load != VERIFY_WRITE) || verify_is_far(s) ||
+		    s->bare || s->elsewhere || j->own < s->first_cell ||
+		    j->own - s->first_cell >= s->cell_count)
 			continue;
 		judge_fit(s, j->own, false, &fit);
 		if (fit.slope > judge_limits(j)->astray + 4 * fit.error &&
@@ -338,12 +307,11 @@ static bool check_caches(struct judged *j)
 
 	if (judge_is_own_all(j) || !may_be_kept(j) || (!j->run->hinted && is_lost_by_stores(j)))
 		return false;
-	return judge_unknown(
-		j, "caches",
-		"the factor is %.4f: caches of %.0f MiB may have kept up to %.0f %% of the %.0f MiB "
-		"that are repeatedly %s",
-		j->slope, j->run->cache / 0x1p20, room_of_caches(j) * 100, s->memory / 0x1p20,
-		s->load == VERIFY_WRITE ? "stored to" : "loaded");
+	return judge_unknown(j, "caches",
+			     "the factor is %.4f: caches of %.0f MiB may have kept up to %.0f %% "
+			     "of the %.0f MiB that are repeatedly %s",
+			     j->slope, j->run->cache / 0x1p20, room_of_caches(j) * 100,
+			     s->memory / 0x1p20, s->load == VERIFY_WRITE ? "stored to" : "loaded");
 }
 
 /* `other`: for stores. */

@@ -175,11 +175,10 @@ bool judge_few_rounds(struct judged *j, size_t count)
 	const size_t all = j->series->round_count;
 
 	if (2 * count < all)
-		return judge_unknown(
-			j, NULL,
-			"all counters ran all the time in only %zu of %zu rounds: another program "
-			"uses them, too, or counters are missing",
-			count, all);
+		return judge_unknown(j, NULL,
+				     "all counters ran all the time in only %zu of %zu rounds: "
+				     "another program uses them, too, or counters are missing",
+				     count, all);
 	return !isfinite(j->slope) && judge_unknown(j, NULL, "too few rounds");
 }
 
@@ -188,7 +187,7 @@ bool judge_rounds(struct judged *j)
 	const struct verify_series *s = j->series;
 	double cache = j->run->cache;
 
-	if (judge_memory(j) || judge_few_rounds(j, j->fits[j->own].count))
+	if (judge_memory(j) || judge_few_rounds(j, j->fit->count))
 		return true;
 	return s->load == VERIFY_READ && s->memory < 2 * cache &&
 	       judge_unknown(j, NULL,
@@ -225,7 +224,7 @@ static double mean_seconds(const struct judged *j)
 static double scatter(const struct judged *j)
 {
 	const struct verify_series *s = j->series;
-	const struct verify_fit *f = &j->fits[j->own];
+	const struct verify_fit *f = j->fit;
 	double sum = 0;
 
 	for (size_t i = 0; i < s->round_count; i++) {
@@ -241,7 +240,7 @@ static double scatter(const struct judged *j)
  * that has another cause. */
 bool judge_quiet(struct judged *j)
 {
-	const struct verify_fit *f = &j->fits[j->own];
+	const struct verify_fit *f = j->fit;
 	double seconds = mean_seconds(j), most = most_moved(j->series);
 	double enough = OTHERS_MOST * most / seconds, error = f->error / fmax(1, f->slope);
 	struct human others, quiet;
@@ -249,11 +248,11 @@ bool judge_quiet(struct judged *j)
 	if (error <= JUDGE_ERROR_MOST && f->rate <= enough * fmax(1, f->slope))
 		return false;
 	if (error > JUDGE_ERROR_MOST && f->rate * seconds < scatter(j) * most)
-		return judge_unknown(
-			j, "scatter",
-			"counts of the same amount vary by %.1f %% of the largest amount, which is "
-			"more than the traffic of other programs: more --time makes the error smaller",
-			scatter(j) * 100);
+		return judge_unknown(j, "scatter",
+				     "counts of the same amount vary by %.1f %% of the largest "
+				     "amount, which is more than the traffic of other programs: "
+				     "more --time makes the error smaller",
+				     scatter(j) * 100);
 	if (error > JUDGE_ERROR_MOST)
 		enough = fmin(enough, f->rate * JUDGE_ERROR_MOST / error);
 	human_value(&others, f->rate, "B/s");
@@ -273,18 +272,17 @@ double judge_yield(const struct judged *j, const struct verify_fit *f)
 
 bool judge_yielding(struct judged *j)
 {
-	const struct verify_fit *f = &j->fits[j->own];
+	const struct verify_fit *f = j->fit;
 	struct human others, quiet;
 
 	if (judge_is_own_all(j) || fabs(j->slope - 1) >= judge_yield(j, f))
 		return false;
 	human_value(&others, f->rate, "B/s");
 	human_value(&quiet, f->rate * fabs(j->slope - 1) / judge_yield(j, f), "B/s");
-	return judge_unknown(
-		j, "busy",
-		"the factor is %.4f, but other programs moved %s here, which may change while "
-		"data are moved: a verdict needs less than about %s",
-		j->slope, others.text, quiet.text);
+	return judge_unknown(j, "busy",
+			     "the factor is %.4f, but other programs moved %s here, which may "
+			     "change while data are moved: a verdict needs less than about %s",
+			     j->slope, others.text, quiet.text);
 }
 
 bool judge_slope(struct judged *j)
@@ -299,18 +297,14 @@ bool judge_slope(struct judged *j)
 
 /* ---- other places ---- */
 
-static bool is_same_place(const struct verify_cell *a, const struct verify_cell *b)
-{
-	return a->socket == b->socket && strcmp(a->port, b->port) == 0;
-}
-
 struct judge_places judge_find_all(const struct judged *j, const struct judge_view *view)
 {
 	struct judge_places found = {0};
 
 	for (size_t i = 0; i < j->run->cell_count; i++) {
 		const struct verify_cell *c = &j->run->cells[i];
-		bool metric = c->expected == j->expected, place = is_same_place(c, j->cell);
+		bool metric = c->expected == j->expected;
+		bool place = c->socket == j->cell->socket && strcmp(c->port, j->cell->port) == 0;
 		struct verify_fit fit;
 
 		if ((metric && place) || !view->count(j, i, &fit) || !view->is_all(j, &fit))
@@ -354,11 +348,11 @@ bool judge_is_noisy(struct judged *j, const struct judge_part *part, double whol
 	if (part->cell || !part->noisy)
 		return false;
 	snprintf(socket, sizeof(socket), "socket %d", part->noisy->socket);
-	return judge_unknown(
-		j, "busy",
-		"up to %.1f %% of it may be counted as %s of %s, too: other programs move too much "
-		"there for a verdict",
-		part->noise / whole * 100, part->noisy->expected->name, place ? place : socket);
+	return judge_unknown(j, "busy",
+			     "up to %.1f %% of it may be counted as %s of %s, too: other programs "
+			     "move too much there for a verdict",
+			     part->noise / whole * 100, part->noisy->expected->name,
+			     place ? place : socket);
 }
 
 /* ---- one cell ---- */
@@ -389,7 +383,8 @@ static void judge_channel(struct judged *j, const struct verify_result *socket, 
 	else /* If the sum is complete, it is no fault: there may be 12 modules on 8 channels. */
 		(socket->verdict == VERIFY_PROVED ? judge_unknown : judge_off)(
 			j, "uneven",
-			"%.2f of an even share: its modules differ from others, or it is counted wrongly",
+			"%.2f of an even share: its modules differ from others, or it is counted "
+			"wrongly",
 			r->share);
 }
 
@@ -486,13 +481,14 @@ static void judge_cell(struct results *all, struct judged *j, size_t cell,
 	j->own = cell;
 	j->cell = &j->run->cells[cell];
 	j->expected = j->cell->expected;
-	j->slope = j->fits[cell].slope;
-	j->tolerance = 2 * j->fits[cell].error;
+	j->fit = &j->fits[cell];
+	j->slope = j->fit->slope;
+	j->tolerance = 2 * j->fit->error;
 	j->result = add_result(all, j, cell);
 	j->not_judged = false;
 	if (check == uncounted_checks) {
 		j->result->socket = verify_socket_of(j->series, j->expected);
-		j->result->fit = (struct verify_fit){NAN, NAN, NAN, j->fits[cell].count};
+		j->result->fit = (struct verify_fit){NAN, NAN, NAN, j->fit->count};
 	}
 	for (check = check ? check : checks_of[j->expected->group]; *check && !(*check)(j);)
 		check++;

@@ -15,6 +15,7 @@ struct judged {
 	size_t own;
 	const struct verify_cell *cell;
 	const struct verify_expectation *expected;
+	const struct verify_fit *fit;
 	double slope, tolerance; /* tolerance is twice the error */
 	struct verify_result *result;
 	bool not_judged; /* this series gives no verdict on this cell */

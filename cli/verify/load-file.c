@@ -3,9 +3,9 @@
  * A device that was named is never opened for writing: what is written is a file without a name,
  * which the kernel removes however this process ends. */
 #include <ctype.h>
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <glob.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,36 +45,20 @@
 
 /* ---- the disks of a block device, by the links of sysfs ---- */
 
-/* "0000:3b:00.0", and VMD's domains have five digits. */
-static bool is_address(const char *name, size_t len)
-{
-	size_t domain = strcspn(name, ":");
-
-	if (len < 12 || domain + 8 != len || domain < 4)
-		return false;
-	for (size_t i = 0; i < len; i++) {
-		const char *separator = i == domain || i == domain + 3 ? ":"
-					: i == domain + 6              ? "."
-								       : "0123456789abcdef";
-
-		if (!strchr(separator, name[i]))
-			return false;
-	}
-	return true;
-}
-
-/* The last PCI device in `path`, which is the disk's own. */
+/* The last PCI device in `path`, which is the disk's own: "0000:3b:00.0"; VMD's domains have five
+ * digits. */
 static bool find_address(const char *path, char *into, size_t room)
 {
 	bool found = false;
 
 	for (const char *at = path; (at = strchr(at, '/')); at++) {
 		const size_t len = strcspn(at + 1, "/");
+		int end = 0;
 
-		if (len >= room || !is_address(at + 1, len))
+		sscanf(at + 1, "%*5[0-9a-f]:%*2[0-9a-f]:%*2[0-9a-f].%*1[0-9a-f]%n", &end);
+		if (len < 12 || len >= room || (size_t)end != len)
 			continue;
-		memcpy(into, at + 1, len);
-		into[len] = '\0';
+		snprintf(into, room, "%.*s", (int)len, at + 1);
 		found = true;
 	}
 	return found;
@@ -96,38 +80,30 @@ static const char *name_of(const char *path)
 	return strrchr(path, '/') + 1;
 }
 
-/* True for nvme0, a controller, and not for nvme0n1. */
-static bool is_controller(const char *name)
-{
-	size_t digits = strncmp(name, "nvme", 4) == 0 ? strspn(name + 4, "0123456789") : 0;
-
-	return digits && !name[4 + digits];
-}
-
-/* A multipath disk is not in the directory of a PCI device; its controllers are in the directory of
- * its subsystem. */
+/* A multipath disk is not in the directory of a PCI device; its controllers (nvme0, and not nvme0n1)
+ * are in the directory of its subsystem. */
 static bool add_controllers(struct disk *d, const char *path)
 {
-	char subsystem[PATH_MAX], link[PATH_MAX + 256], *controller, address[32];
-	const struct dirent *entry;
+	char pattern[PATH_MAX], address[32];
 	bool found = false;
-	DIR *dir;
+	glob_t g;
 
-	snprintf(subsystem, sizeof(subsystem), "%.*s", (int)(name_of(path) - 1 - path), path);
-	dir = opendir(subsystem);
-	while (dir && (entry = readdir(dir))) {
-		if (!is_controller(entry->d_name))
-			continue;
-		snprintf(link, sizeof(link), "%s/%s", subsystem, entry->d_name);
-		controller = realpath(link, NULL);
+	snprintf(pattern, sizeof(pattern), "%.*s/nvme*", (int)(name_of(path) - 1 - path), path);
+	if (glob(pattern, 0, NULL, &g))
+		return false;
+	for (size_t i = 0; i < g.gl_pathc; i++) {
+		const char *digits = name_of(g.gl_pathv[i]) + strlen("nvme");
+		char *controller = digits[strspn(digits, "0123456789")] || !*digits
+					   ? NULL
+					   : realpath(g.gl_pathv[i], NULL);
+
 		if (controller && find_address(controller, address, sizeof(address))) {
 			add_address(d, address);
 			found = true;
 		}
 		free(controller);
 	}
-	if (dir)
-		closedir(dir);
+	globfree(&g);
 	return found;
 }
 
@@ -136,23 +112,20 @@ static bool add_disk(struct disk *d, char *path, unsigned depth, char why[DISK_W
 /* Adds the disks below a device of device-mapper or md. Returns their number, or -1. */
 static int add_slaves(struct disk *d, const char *path, unsigned depth, char why[DISK_WHY])
 {
-	char slaves[PATH_MAX + 8], link[PATH_MAX + 512], *slave;
-	const struct dirent *entry;
+	char pattern[PATH_MAX + 16];
 	int count = 0;
-	DIR *dir;
+	glob_t g;
 
-	snprintf(slaves, sizeof(slaves), "%s/slaves", path);
-	dir = opendir(slaves);
-	while (count >= 0 && dir && (entry = readdir(dir))) {
-		if (entry->d_name[0] == '.')
-			continue;
-		snprintf(link, sizeof(link), "%s/%s", slaves, entry->d_name);
-		slave = realpath(link, NULL);
+	snprintf(pattern, sizeof(pattern), "%s/slaves/*", path);
+	if (glob(pattern, 0, NULL, &g))
+		return 0;
+	for (size_t i = 0; count >= 0 && i < g.gl_pathc; i++) {
+		char *slave = realpath(g.gl_pathv[i], NULL);
+
 		count = slave && add_disk(d, slave, depth + 1, why) ? count + 1 : -1;
 		free(slave);
 	}
-	if (dir)
-		closedir(dir);
+	globfree(&g);
 	return count;
 }
 
@@ -374,12 +347,16 @@ static const char *port_name(const struct uncore_device *port)
 	return port ? port->address : "none";
 }
 
-/* All disks below it must be behind one root port. */
-static int find_port(struct verify *v, struct device *d)
+/* All disks below it must be behind one root port. The socket is that of the device, of its root
+ * port, or the only one. */
+static int find_pci(struct verify *v, struct device *d)
 {
+	struct uncore *u = v->cli->u;
+	const struct node *found = NULL;
+
 	for (size_t i = 0; i < d->disk.count; i++) {
 		const struct uncore_device *pci;
-		int err = uncore_device_find(v->cli->u, d->disk.addresses[i], &pci);
+		int err = uncore_device_find(u, d->disk.addresses[i], &pci);
 
 		if (err)
 			return cli_fail(v->cli, err);
@@ -391,15 +368,8 @@ static int find_port(struct verify *v, struct device *d)
 		d->pci = d->pci ? d->pci : pci;
 		d->port = pci->port;
 	}
-	return d->pci ? CLI_OK : refuse(CLI_UNAVAILABLE, d, "it is on no PCI device");
-}
-
-/* The socket is that of the device, of its root port, or the only one. */
-static int find_socket(struct verify *v, struct device *d)
-{
-	const struct uncore *u = v->cli->u;
-	const struct node *found = NULL;
-
+	if (!d->pci)
+		return refuse(CLI_UNAVAILABLE, d, "it is on no PCI device");
 	d->socket = d->pci->socket;
 	if (d->socket < 0 && d->port)
 		d->socket = d->port->socket;
@@ -408,11 +378,10 @@ static int find_socket(struct verify *v, struct device *d)
 	for (size_t i = 0; i < v->node_count; i++)
 		if (v->nodes[i].socket == d->socket && (!found || v->nodes[i].id == d->pci->node))
 			found = &v->nodes[i];
-	if (!found)
-		return refuse(CLI_UNAVAILABLE, d,
+	d->node = found ? found->id : -1;
+	return found ? CLI_OK
+		     : refuse(CLI_UNAVAILABLE, d,
 			      "the socket of its device is unknown, or has no CPU here");
-	d->node = found->id;
-	return CLI_OK;
 }
 
 static int find_place(struct verify *v, struct device *d)
@@ -420,7 +389,6 @@ static int find_place(struct verify *v, struct device *d)
 	char why[DISK_WHY];
 	struct stat st;
 	dev_t dev;
-	int status;
 
 	if (fstat(d->fd, &st))
 		return open_error(d);
@@ -433,11 +401,10 @@ static int find_place(struct verify *v, struct device *d)
 			      fs ? ": name a file or block device of another one" : "");
 	}
 	if (d->disk.parts > 1 && d->load == VERIFY_FILE_WRITE)
-		return refuse(
-			CLI_UNAVAILABLE, d,
-			"it is on several disks, which may write more data than the file has (RAID)");
-	status = find_port(v, d);
-	return status ? status : find_socket(v, d);
+		return refuse(CLI_UNAVAILABLE, d,
+			      "it is on several disks, which may write more data than the file has "
+			      "(RAID)");
+	return find_pci(v, d);
 }
 
 /* ---- all of them ---- */
@@ -458,8 +425,8 @@ static void announce(const struct verify *v, const struct device *d)
 		cli_error("verify reads %s (%s) repeatedly, at most %s in all", d->path, size.text,
 			  most.text);
 	else
-		cli_error("verify writes a temporary file in %s (%s, removed at the end), at "
-			  "most %s in all",
+		cli_error("verify writes a temporary file in %s (%s, removed at the end), at most "
+			  "%s in all",
 			  d->path, size.text, most.text);
 	cli_error("it is on %s: device %s, %s%s, socket %d", d->disk.name, d->pci->address,
 		  port ? "root port " : "without a root port", port ? port->address : "",

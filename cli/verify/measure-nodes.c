@@ -50,39 +50,32 @@ static uint64_t free_memory(int node)
 	return access(path, R_OK) == 0 && own < all ? own : all;
 }
 
-/* Bytes of a cache of a CPU, if it is the first CPU that shares it. False: there is no such
- * cache. */
-static bool read_cache(int cpu, int index, uint64_t *bytes)
-{
-	static const char folder[] = "/sys/devices/system/cpu";
-	struct buffer size = {0}, shared = {0};
-	bool found = !buffer_read(&size, "%s/cpu%d/cache/index%d/size", folder, cpu, index);
-
-	*bytes = 0;
-	if (found &&
-	    (buffer_read(&shared, "%s/cpu%d/cache/index%d/shared_cpu_list", folder, cpu, index) ||
-	     strtol(buffer_text(&shared), NULL, 10) == cpu))
-		*bytes = strtoull(buffer_text(&size), NULL, 10) << 10;
-	buffer_free(&size);
-	buffer_free(&shared);
-	return found;
-}
-
 struct caches {
 	uint64_t last, all; /* of the last level, and of all levels */
 };
 
+/* Adds the caches of which the CPU is the first one that shares them. */
 static void add_caches_of(int cpu, struct caches *into)
 {
 	bool found = false;
-	uint64_t bytes;
 
 	for (int index = 4; index >= 0; index--) {
-		if (!read_cache(cpu, index, &bytes))
-			continue;
-		into->last += found ? 0 : bytes;
-		into->all += bytes;
-		found = true;
+		char folder[80];
+		struct buffer size = {0}, shared = {0};
+
+		snprintf(folder, sizeof(folder), "/sys/devices/system/cpu/cpu%d/cache/index%d", cpu,
+			 index);
+		if (!buffer_read(&size, "%s/size", folder) &&
+		    (buffer_read(&shared, "%s/shared_cpu_list", folder) ||
+		     strtol(buffer_text(&shared), NULL, 10) == cpu)) {
+			const uint64_t bytes = strtoull(buffer_text(&size), NULL, 10) << 10;
+
+			into->last += found ? 0 : bytes;
+			into->all += bytes;
+		}
+		found = found || size.len;
+		buffer_free(&size);
+		buffer_free(&shared);
 	}
 }
 
@@ -99,7 +92,8 @@ static struct caches caches_of_socket(const struct uncore *u, int socket)
 	return sum;
 }
 
-static struct node *node_of(struct verify *v, long id)
+/* The node with CPUs, or NULL. */
+static const struct node *node_of(const struct verify *v, int id)
 {
 	for (size_t i = 0; i < v->node_count; i++)
 		if (v->nodes[i].id == id && !v->nodes[i].bare)
@@ -115,7 +109,7 @@ static bool read_node(int id, const char *file, struct buffer *into)
 
 /* The nearest node with CPUs that may be used; NULL: none. A distance for each node there is, in
  * the order of their ids. */
-static const struct node *nearest(struct verify *v, int id)
+static const struct node *nearest(const struct verify *v, int id)
 {
 	const struct node *found = NULL;
 	struct buffer text = {0};
@@ -154,13 +148,11 @@ static void find_bare_nodes(struct verify *v)
 		struct node node;
 
 		buffer_free(&cpus);
-		if (!near)
+		if (!near || free_memory(id) < FREE_LEAST)
 			continue;
 		node = *near;
 		node.id = id;
 		node.bare = true;
-		if (free_memory(id) < FREE_LEAST)
-			continue;
 		v->nodes = cli_realloc(v->nodes, ++v->node_count, sizeof(*v->nodes));
 		v->nodes[v->node_count - 1] = node;
 	}
@@ -241,14 +233,13 @@ static bool find_rooms(struct verify *v)
 	for (size_t i = 0; i < v->node_count; i++) {
 		const uint64_t room = free_memory(v->nodes[i].id);
 
-		if (room < FREE_LEAST) {
+		v->nodes[i].room = room < FREE_LEAST ? 0 : room;
+		if (room < FREE_LEAST)
 			cli_error("note: node %d has %llu MiB of free memory, and verify needs 256 "
 				  "MiB: its memory is not judged",
 				  v->nodes[i].id, (unsigned long long)(room / MIB));
-			continue;
-		}
-		v->nodes[i].room = room;
-		v->free = room < v->free ? room : v->free;
+		else if (room < v->free)
+			v->free = room;
 	}
 	return v->free != UINT64_MAX;
 }
@@ -297,25 +288,20 @@ static const struct {
 	[TASK_FILES] = {0, 0, .loads = 1u << VERIFY_FILE_READ | 1u << VERIFY_FILE_WRITE},
 };
 
-static size_t files_of(const struct verify *v, const struct node *n)
-{
-	size_t count = 0;
-
-	for (size_t i = 0; i < v->device_count; i++)
-		count += v->devices[i].node == n->id;
-	return count;
-}
-
 size_t series_of_task(const struct verify *v, enum task task, const struct node *n, bool first)
 {
+	size_t files = 0;
+
 	if (!(v->loads & tasks[task].loads) ||
 	    (tasks[task].of_socket && !node_is_first_of_socket(v, n)) ||
 	    (tasks[task].own && n->bare) || (tasks[task].memory && !n->room) ||
 	    (task == TASK_PEAK && (!first || !nodes_of_socket(v, n->socket))))
 		return 0;
-	if (task == TASK_FILES)
-		return files_of(v, n);
-	return tasks[task].near + (node_far(v, n) ? tasks[task].far : 0);
+	if (task != TASK_FILES)
+		return tasks[task].near + (node_far(v, n) ? tasks[task].far : 0);
+	for (size_t i = 0; i < v->device_count; i++)
+		files += v->devices[i].node == n->id;
+	return files;
 }
 
 size_t series_of_passes(const struct verify *v, size_t passes)

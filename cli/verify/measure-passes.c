@@ -17,14 +17,28 @@
 
 /* ---- cells ---- */
 
-/* Adds the catalogue's data on the metric. False: it does not count data that CPUs move. */
-static bool describe_cell(struct verify_cell *cell, const struct uncore_metric *m)
+/* The cell of a row. False: the row has no cell, or counts no data that CPUs move. A PMU without a
+ * number among the channels is in its socket. */
+static bool cell_of(const struct uncore *u, const struct uncore_row *row, struct verify_cell *cell)
 {
+	const struct uncore_device *port = row->place->port;
 	const struct uncore_alternative *a;
+	const struct uncore_metric *m;
 
+	if (!row->query->family || !verify_expectation(row->query->name) ||
+	    !(port || !row->place->pmu || row->place->channel >= 0))
+		return false;
+	m = cli_metric(u, row->query);
 	if (!m || uncore_metric_remote_data(m) == UNCORE_REMOTE_NONE)
 		return false;
-	cell->both_ends = uncore_metric_remote_data(m) == UNCORE_REMOTE_BOTH_ENDS;
+	*cell = (struct verify_cell){.socket = row->place->socket,
+				     .channel = row->place->channel,
+				     .both_ends = uncore_metric_remote_data(m) ==
+						  UNCORE_REMOTE_BOTH_ENDS};
+	snprintf(cell->metric, sizeof(cell->metric), "%s", row->query->name);
+	snprintf(cell->family, sizeof(cell->family), "%s", row->query->family);
+	if (port)
+		snprintf(cell->port, sizeof(cell->port), "%s", port->address);
 	for (size_t i = 0; cell->channel < 0 && i < VERIFY_ALTERNATIVES &&
 			   (a = uncore_metric_alternative_at(m, i));
 	     i++) {
@@ -36,41 +50,31 @@ static bool describe_cell(struct verify_cell *cell, const struct uncore_metric *
 	return true;
 }
 
-/* The cell of a row. False: the row has no cell. A PMU without a number among the channels is in
- * its socket. */
-static bool cell_of(const struct uncore *u, const struct uncore_row *row, struct verify_cell *cell)
+/* The peak is counted in the first pass, together with memory. */
+static void add_peak_cells(struct verify *v)
 {
-	const struct verify_expectation *e =
-		row->query->family ? verify_expectation(row->query->name) : NULL;
-	const struct uncore_device *port = row->place->port;
+	struct verify_cell cell = {.channel = -1};
 
-	if (!e)
-		return false;
-	*cell = (struct verify_cell){.socket = row->place->socket, .channel = row->place->channel};
-	snprintf(cell->metric, sizeof(cell->metric), "%s", row->query->name);
-	snprintf(cell->family, sizeof(cell->family), "%s", row->query->family);
-	if (port)
-		snprintf(cell->port, sizeof(cell->port), "%s", port->address);
-	return (port || !row->place->pmu || row->place->channel >= 0) &&
-	       describe_cell(cell, cli_metric(u, row->query));
-}
-
-static int start_counting(struct verify *v)
-{
-	int err = v->sample ? 0 : uncore_sample_new(&v->sample);
-
-	if (!v->counts)
-		return err;
-	err = err ? err : uncore_monitor_open(v->monitor);
-	err = err ? err : uncore_monitor_start(v->monitor);
-	return err ? err : uncore_monitor_read(v->monitor, v->sample);
+	if (v->run.first_cell || !(v->loads & 1u << VERIFY_READ_ALL))
+		return;
+	verify_name_peak(uncore_memory_get(v->cli->u)->from, &cell);
+	for (size_t i = 0; i < v->node_count; i++) {
+		cell.socket = v->nodes[i].socket;
+		if (node_is_first_of_socket(v, &v->nodes[i]))
+			verify_add_cell(&v->run, &cell);
+	}
 }
 
 /* Opens the counters of a pass; the rows of sockets, channels and ports are the cells. */
 static int start_pass(struct verify *v)
 {
-	int err = start_counting(v);
+	int err = v->sample ? 0 : uncore_sample_new(&v->sample);
 
+	if (v->counts) {
+		err = err ? err : uncore_monitor_open(v->monitor);
+		err = err ? err : uncore_monitor_start(v->monitor);
+		err = err ? err : uncore_monitor_read(v->monitor, v->sample);
+	}
 	if (err)
 		return cli_fail(v->cli, err);
 	v->run.first_cell = v->run.cell_count;
@@ -85,6 +89,7 @@ static int start_pass(struct verify *v)
 	}
 	v->counted_end = v->run.cell_count;
 	witnesses_begin(&v->witnesses, &v->run);
+	add_peak_cells(v);
 	return CLI_OK;
 }
 
@@ -120,19 +125,6 @@ static bool is_idle(const struct uncore_sample *sample, size_t row)
 	return count && !uncore_sample_input_at(sample, row, 0)->count;
 }
 
-static void read_latency(const struct uncore_sample *sample, size_t at, bool whole,
-			 struct verify_reading *into)
-{
-	const struct uncore_row *row = uncore_sample_row(sample, at);
-
-	if (whole) {
-		into->amount = amount_of(row) * 1e9;
-		into->requests = row->weight;
-	} else if (!isfinite(row->value) && is_idle(sample, at)) {
-		into->amount = 0;
-	}
-}
-
 /* A suspect row is used, since it may be the fault to be found. A row that was multiplexed or lacks
  * counters is not. */
 static int read_cells(void *context, struct verify_reading *into)
@@ -148,27 +140,18 @@ static int read_cells(void *context, struct verify_reading *into)
 		bool whole = (row->quality == UNCORE_MEASURED || row->quality == UNCORE_SUSPECT) &&
 			     !(row->counted->coverage < 0.999);
 
-		*into = (struct verify_reading){.amount = NAN, .seconds = row->counted->seconds};
-		if (verify_is_latency(v->run.cells[i].expected))
-			read_latency(v->sample, v->rows[i], whole, into);
-		else if (whole)
-			into->amount = amount_of(row);
+		*into = (struct verify_reading){.amount = whole ? amount_of(row) : NAN,
+						.seconds = row->counted->seconds};
+		if (!verify_is_latency(v->run.cells[i].expected))
+			continue;
+		if (whole) {
+			into->amount *= 1e9;
+			into->requests = row->weight;
+		} else if (!isfinite(row->value) && is_idle(v->sample, v->rows[i])) {
+			into->amount = 0;
+		}
 	}
 	return err;
-}
-
-static void add_peak_cells(struct verify *v)
-{
-	struct verify_cell cell = {.channel = -1};
-
-	if (v->run.first_cell || !(v->loads & 1u << VERIFY_READ_ALL))
-		return;
-	verify_name_peak(uncore_memory_get(v->cli->u)->from, &cell);
-	for (size_t i = 0; i < v->node_count; i++) {
-		cell.socket = v->nodes[i].socket;
-		if (node_is_first_of_socket(v, &v->nodes[i]))
-			verify_add_cell(&v->run, &cell);
-	}
 }
 
 /* ---- series ---- */
@@ -215,6 +198,17 @@ static int open_stream(struct verify *v, const struct node *n, size_t size,
 	return err;
 }
 
+static struct verify_pace begin_series(struct verify *v, uint64_t round_ns, unsigned repeats)
+{
+	v->series_left -= v->series_left > 0;
+	return (struct verify_pace){.round_ns = round_ns,
+				    .repeats = repeats,
+				    .stop_fd = v->signals.stop_fd,
+				    .context = v,
+				    .read = read_cells,
+				    .show = show_round};
+}
+
 /* The rounds of one series, in its share of the time that is left, but not less than half of the
  * planned length, if preparations took long. */
 static int run_series(struct verify *v, struct verify_series *s, const struct verify_work *work)
@@ -222,14 +216,9 @@ static int run_series(struct verify *v, struct verify_series *s, const struct ve
 	uint64_t now = cli_now_ns(), rest = v->end_ns > now ? v->end_ns - now : 0;
 	uint64_t least_ns = v->round_ns / 2;
 	uint64_t round_ns = rest / (v->series_left ? v->series_left : 1) / SERIES_ROUNDS;
-	const struct verify_pace pace = {.round_ns = round_ns > least_ns ? round_ns : least_ns,
-					 .repeats = SERIES_REPEATS,
-					 .stop_fd = v->signals.stop_fd,
-					 .context = v,
-					 .read = read_cells,
-					 .show = show_round};
+	const struct verify_pace pace =
+		begin_series(v, round_ns > least_ns ? round_ns : least_ns, SERIES_REPEATS);
 
-	v->series_left -= v->series_left > 0;
 	return verify_rounds(s, work, &pace);
 }
 
@@ -250,64 +239,66 @@ static int run_on_stream(struct verify *v, struct verify_series *s,
 	return err;
 }
 
-static int move(struct verify *v, const struct node *n, const struct node *mover,
-		struct verify_stream *stream, enum verify_load load)
+static int run_load(struct verify *v, const struct node *n, const struct node *mover,
+		    enum verify_load load, struct verify_stream *stream, struct verify_chase *chase)
 {
-	const struct verify_work work = verify_stream_work(stream, load);
-
-	return run_on_stream(v, add_series(v, load, n, mover), stream, &work);
-}
-
-static int chase(struct verify *v, const struct node *n, const struct node *mover,
-		 const struct verify_stream *stream, struct verify_chase *c)
-{
-	const struct verify_work work = verify_chase_work(c);
-	struct verify_series *s = add_series(v, VERIFY_CHASE, n, mover);
+	const struct verify_work work =
+		load == VERIFY_CHASE ? verify_chase_work(chase) : verify_stream_work(stream, load);
+	struct verify_series *s = add_series(v, load, n, mover);
 	int err;
 
-	c->loads = c->ns = 0;
+	chase->loads = chase->ns = 0;
 	err = run_on_stream(v, s, stream, &work);
-	s->load_ns = c->loads > 0 ? c->ns / c->loads : 0;
+	s->load_ns = chase->loads > 0 ? chase->ns / chase->loads : 0;
 	return err;
 }
 
-/* Skylake and later store in memory whether another socket may have a line, so that the first far
- * read of a line also writes. This reads all lines once before far reads are counted. */
-static int touch_from_far(struct verify *v, const struct node *mover, struct verify_stream *stream)
+/* Loads of the node's memory by its own CPU and by one of another socket. A chase prepares the
+ * memory; other loads first remove the lines from the caches that the kernel has just zeroed. */
+static int run_loads(struct verify *v, const struct node *n, const enum verify_load *loads,
+		     size_t count)
 {
-	int err = pin(mover->cpu);
-
-	return err ? err
-		   : verify_stream_move(stream, VERIFY_READ, stream->size, v->signals.stop_fd);
-}
-
-static int move_node(struct verify *v, const struct node *n)
-{
-	static const enum verify_load loads[] = {VERIFY_READ, VERIFY_WRITE};
 	const struct node *movers[] = {n, node_far(v, n)};
+	const int stop_fd = v->signals.stop_fd;
+	const bool chases = *loads == VERIFY_CHASE;
 	struct verify_stream stream = {0};
+	struct verify_chase chase = {0};
 	bool needed = false;
 	int err;
 
-	for (unsigned far = 0; far < 2; far++)
-		needed = needed || needs(&v->run, VERIFY_READ, far) ||
-			 needs(&v->run, VERIFY_WRITE, far);
+	for (size_t i = 0; i < 2 * count; i++)
+		needed = needed || needs(&v->run, loads[i / 2], i % 2);
 	if (!needed)
 		return 0;
 	cli_wait("node %d: getting memory", n->id);
 	err = open_stream(v, n, n->memory, &stream);
-	/* Removes lines from the caches that the kernel has just zeroed. */
-	err = err ? err
-		  : verify_stream_move(&stream, VERIFY_WRITE, stream.size, v->signals.stop_fd);
+	if (!err)
+		err = chases ? verify_chase_open(&chase, &stream, stop_fd)
+			     : verify_stream_move(&stream, VERIFY_WRITE, stream.size, stop_fd);
 	for (unsigned far = 0; far < 2 && movers[far]; far++) {
-		if (!err && far && needs(&v->run, VERIFY_READ, true))
-			err = touch_from_far(v, movers[far], &stream);
-		for (unsigned i = 0; !err && i < 2; i++)
+		/* Skylake and later store in memory whether another socket may have a line, so that
+		 * the first far read of a line also writes: all lines are read once before. */
+		if (!err && far && !chases && needs(&v->run, VERIFY_READ, true)) {
+			err = pin(movers[far]->cpu);
+			err = err ? err
+				  : verify_stream_move(&stream, VERIFY_READ, stream.size, stop_fd);
+		}
+		for (size_t i = 0; !err && i < count; i++)
 			if (needs(&v->run, loads[i], far))
-				err = move(v, n, movers[far], &stream, loads[i]);
+				err = run_load(v, n, movers[far], loads[i], &stream, &chase);
 	}
 	verify_stream_close(&stream);
 	return err;
+}
+
+static int move_node(struct verify *v, const struct node *n)
+{
+	return run_loads(v, n, (const enum verify_load[]){VERIFY_READ, VERIFY_WRITE}, 2);
+}
+
+static int chase_node(struct verify *v, const struct node *n)
+{
+	return run_loads(v, n, (const enum verify_load[]){VERIFY_CHASE}, 1);
 }
 
 /* ---- a busy CPU ---- */
@@ -322,27 +313,6 @@ static int spin_node(struct verify *v, const struct node *n)
 		return 0;
 	err = pin(n->cpu);
 	return err ? err : run_series(v, add_series(v, VERIFY_SPIN, n, n), &work);
-}
-
-/* ---- chases ---- */
-
-static int chase_node(struct verify *v, const struct node *n)
-{
-	const struct node *movers[] = {n, node_far(v, n)};
-	struct verify_stream stream = {0};
-	struct verify_chase c;
-	int err;
-
-	if (!needs(&v->run, VERIFY_CHASE, false) && !needs(&v->run, VERIFY_CHASE, true))
-		return 0;
-	cli_wait("node %d: getting memory", n->id);
-	err = open_stream(v, n, n->memory, &stream);
-	err = err ? err : verify_chase_open(&c, &stream, v->signals.stop_fd);
-	for (unsigned far = 0; far < 2 && movers[far]; far++)
-		if (!err && needs(&v->run, VERIFY_CHASE, far))
-			err = chase(v, n, movers[far], &stream, &c);
-	verify_stream_close(&stream);
-	return err;
 }
 
 /* ---- devices ---- */
@@ -461,47 +431,33 @@ static int count_elsewhere(const struct verify_stream *streams, size_t count, si
 static int read_all(struct verify *v, struct verify_series *s, const struct verify_ceiling *c,
 		    const struct verify_stream *streams, size_t count)
 {
-	const struct verify_pace pace = {.round_ns = PEAK_ROUND,
-					 .repeats = peak_rounds(v),
-					 .stop_fd = v->signals.stop_fd,
-					 .context = v,
-					 .read = read_cells,
-					 .show = show_round};
+	const struct verify_pace pace = begin_series(v, PEAK_ROUND, peak_rounds(v));
 	int err = count_elsewhere(streams, count, &s->elsewhere);
 
-	s->cpus = (unsigned)c->count;
+	s->cpus = (int)c->count;
 	for (size_t i = 0; i < count; i++)
 		s->memory += (double)streams[i].size;
-	v->series_left -= v->series_left > 0;
 	err = err ? err : verify_ceiling_rounds(s, c, &pace);
 	err = err ? err : count_elsewhere(streams, count, &s->elsewhere);
 	s->round_count = err ? 0 : s->round_count;
 	return err;
 }
 
-static size_t peak_cell(const struct verify_run *run, int socket)
-{
-	size_t i = run->first_cell;
-
-	while (strcmp(run->cells[i].metric, VERIFY_PEAK) != 0 || run->cells[i].socket != socket)
-		i++;
-	return i;
-}
-
 static int read_socket(struct verify *v, const struct node *n)
 {
 	struct verify_stream *streams;
-	struct verify_ceiling c;
+	struct verify_ceiling c = {.cell = v->run.first_cell,
+				   .peak = uncore_memory_get(v->cli->u)->peak};
 	size_t count = 0;
 	int err = 0;
 
 	if (!needs(&v->run, VERIFY_READ_ALL, false))
 		return 0;
 	streams = cli_realloc(NULL, v->node_count, sizeof(*streams));
-	c = (struct verify_ceiling){.cell = peak_cell(&v->run, n->socket),
-				    .peak = uncore_memory_get(v->cli->u)->peak,
-				    .readers = cli_realloc(NULL, peak_cpus(v, n->socket),
-							   sizeof(*c.readers))};
+	c.readers = cli_realloc(NULL, peak_cpus(v, n->socket), sizeof(*c.readers));
+	while (strcmp(v->run.cells[c.cell].metric, VERIFY_PEAK) != 0 ||
+	       v->run.cells[c.cell].socket != n->socket)
+		c.cell++;
 	cli_wait("socket %d: getting memory", n->socket);
 	for (const struct node *at = n; !err && at < v->nodes + v->node_count; at++) {
 		if (at->socket != n->socket || at->bare || !at->room)
@@ -521,44 +477,30 @@ static int read_socket(struct verify *v, const struct node *n)
 
 /* ---- passes ---- */
 
-static int leave_out(struct verify *v, const struct node *n, int err)
-{
-	if (!err || err == -EINTR || v->read_failed)
-		return err;
-	cli_error("note: node %d: cannot move data: %s: its verdicts are left out", n->id,
-		  strerror(-err));
-	v->left_out = true;
-	return 0;
-}
-
-static int end_pass(struct verify *v, int err)
-{
-	sched_setaffinity(0, sizeof(v->cpus), v->cpus.parts);
-	cli_waited();
-	if (err == -EINTR) {
-		cli_error("stopped before the end: nothing is judged");
-		return CLI_SIGNAL + signals_take(&v->signals).stop;
-	}
-	return err ? cli_fail(v->cli, err) : CLI_OK;
-}
-
 /* The tasks of a pass for each node, if its cells need them. */
 static int (*const runs[TASKS])(struct verify *v, const struct node *n) = {
 	[TASK_PEAK] = read_socket, [TASK_STREAMS] = move_node, [TASK_CHASES] = chase_node,
 	[TASK_SPIN] = spin_node,   [TASK_FILES] = move_files,
 };
 
-/* Later series get the time of series that the pass does not need. */
+/* An error of a node's series is a note, so that other series go on, unless it is a signal, or
+ * counters cannot be read. */
 static int run_task(struct verify *v, enum task task, struct node *n)
 {
 	const size_t most = series_of_task(v, task, n, !v->run.first_cell), left = v->series_left;
 	int err = most ? runs[task](v, n) : 0;
 
+	/* Later series get the time of series that the pass does not need. */
 	v->series_left = left > most ? left - most : 0;
+	if (!err || err == -EINTR || v->read_failed)
+		return err;
 	/* It would fail in every pass. */
-	if (err && (task == TASK_STREAMS || task == TASK_CHASES))
+	if (task == TASK_STREAMS || task == TASK_CHASES)
 		n->room = 0;
-	return leave_out(v, n, err);
+	cli_error("note: node %d: cannot move data: %s: its verdicts are left out", n->id,
+		  strerror(-err));
+	v->left_out = true;
+	return 0;
 }
 
 static int run_pass(struct verify *v)
@@ -567,11 +509,16 @@ static int run_pass(struct verify *v)
 
 	if (status)
 		return status;
-	add_peak_cells(v);
 	for (size_t i = 0; i < v->node_count; i++)
 		for (enum task t = 0; !err && t < TASKS; t++)
 			err = run_task(v, t, &v->nodes[i]);
-	return end_pass(v, err);
+	sched_setaffinity(0, sizeof(v->cpus), v->cpus.parts);
+	cli_waited();
+	if (err == -EINTR) {
+		cli_error("stopped before the end: nothing is judged");
+		return CLI_SIGNAL + signals_take(&v->signals).stop;
+	}
+	return err ? cli_fail(v->cli, err) : CLI_OK;
 }
 
 int passes_run(struct verify *v)

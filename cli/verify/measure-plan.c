@@ -29,58 +29,40 @@ static bool is_of_devices(const struct verify_expectation *e)
 	return e->group == VERIFY_DEVICES || e->group == VERIFY_LOOKUPS;
 }
 
-/* Only memory has channels. */
-static int set_levels(struct verify *v, const struct verify_expectation *e)
-{
-	const enum uncore_level level =
-		is_of_devices(e) ? UNCORE_LEVEL_SOCKET : UNCORE_LEVEL_CHANNEL;
-	int err = uncore_monitor_set_level(v->monitor, level);
-
-	return err ? err : uncore_monitor_add_level(v->monitor, UNCORE_LEVEL_SOCKET);
-}
-
 /* Adds all metrics of one root port, then those of the next one. In an Intel stack each port needs
  * all four counters (two counters can count two of the events, the other two the others), so that a
  * round has one port of each stack. Several ports at once would be multiplexed. */
-static int add_port(struct verify *v, const struct uncore_device *port)
-{
-	const struct verify_expectation *e;
-	int err = uncore_monitor_set_filter(v->monitor, "port", port->address);
-
-	err = err ? err : uncore_monitor_set_level(v->monitor, UNCORE_LEVEL_PORT);
-	for (size_t i = 0; !err && (e = verify_expectation_at(i)); i++) {
-		if (e->group != VERIFY_DEVICES)
-			continue;
-		err = uncore_monitor_add_metrics(v->monitor, e->metric);
-		err = err == -ENODEV ? 0 : err;
-	}
-	return err;
-}
-
 static int add_ports(struct verify *v)
 {
 	const struct uncore *u = v->cli->u;
+	const struct verify_expectation *e;
 	int err = 0;
 
 	for (size_t i = 0; !err && i < uncore_device_count(u); i++) {
 		const struct uncore_device *d = uncore_device_at(u, i);
 
-		if (d->is_port && uncore_device_pmu_count(d))
-			err = add_port(v, d);
+		if (!d->is_port || !uncore_device_pmu_count(d))
+			continue;
+		err = uncore_monitor_set_filter(v->monitor, "port", d->address);
+		err = err ? err : uncore_monitor_set_level(v->monitor, UNCORE_LEVEL_PORT);
+		for (size_t k = 0; !err && (e = verify_expectation_at(k)); k++)
+			if (e->group == VERIFY_DEVICES) {
+				err = uncore_monitor_add_metrics(v->monitor, e->metric);
+				err = err == -ENODEV ? 0 : err;
+			}
 	}
 	err = err ? err : uncore_monitor_set_filter(v->monitor, "port", NULL);
 	return err ? cli_fail(v->cli, err) : CLI_OK;
 }
 
-/* A metric of a stack is counted together with its other metrics, see add_port(). */
+/* A metric of a stack is counted together with its other metrics, see add_ports(). */
 static bool is_chosen_with(const struct verify *v, const struct verify_expectation *e)
 {
 	const struct verify_expectation *other;
 	bool chosen = is_chosen(v, e);
 
-	for (size_t i = 0;
-	     !chosen && e->group == VERIFY_DEVICES && (other = verify_expectation_at(i)); i++)
-		chosen = other->group == VERIFY_DEVICES && is_chosen(v, other);
+	for (size_t i = 0; e->group == VERIFY_DEVICES && (other = verify_expectation_at(i)); i++)
+		chosen = chosen || (other->group == VERIFY_DEVICES && is_chosen(v, other));
 	return chosen;
 }
 
@@ -95,40 +77,34 @@ struct added {
 	const char *no_peak; /* why the peak of memory is not judged */
 };
 
-/* The subject of a metric; SUBJECTS: it must only count nothing. */
-static enum subject subject_of(const struct verify_expectation *e)
+/* `err`: why it was not. */
+static void note_added(struct added *added, enum subject subject, int err, const char *why)
 {
-	if (!is_of_devices(e))
-		return NODES;
-	return verify_expects(e, VERIFY_FILE_READ, false)    ? READ_FILE
-	       : verify_expects(e, VERIFY_FILE_WRITE, false) ? WRITTEN_FILE
-							     : SUBJECTS;
+	if (!err)
+		added->any[subject] = true;
+	else if (!*added->why[subject])
+		snprintf(added->why[subject], sizeof(added->why[subject]), "%s", why);
 }
 
 /* The peak needs no counters. */
-static int add_peak(struct verify *v, struct added *added)
+static void add_peak(struct verify *v, struct added *added)
 {
 	const struct uncore_memory *memory = uncore_memory_get(v->cli->u);
+	const bool known = memory->peak > 0;
 
-	if (memory->peak > 0) {
-		added->any[NODES] = true;
-		v->loads |= 1u << VERIFY_READ_ALL;
-		return CLI_OK;
-	}
-	added->no_peak = memory->why;
-	if (!*added->why[NODES])
-		snprintf(added->why[NODES], sizeof(added->why[NODES]), "%s", memory->why);
-	return CLI_OK;
+	v->loads |= known ? 1u << VERIFY_READ_ALL : 0;
+	added->no_peak = known ? NULL : memory->why;
+	note_added(added, NODES, known ? 0 : -ENODEV, memory->why);
 }
 
 static int add_metric(struct verify *v, const struct verify_expectation *e, struct added *added)
 {
-	const enum subject subject = subject_of(e);
-	int err;
+	const bool devices = is_of_devices(e);
+	/* Only memory has channels. */
+	int err = uncore_monitor_set_level(v->monitor,
+					   devices ? UNCORE_LEVEL_SOCKET : UNCORE_LEVEL_CHANNEL);
 
-	if (e->group == VERIFY_CEILINGS)
-		return add_peak(v, added);
-	err = set_levels(v, e);
+	err = err ? err : uncore_monitor_add_level(v->monitor, UNCORE_LEVEL_SOCKET);
 	err = err ? err : uncore_monitor_add_metrics(v->monitor, e->metric);
 	if (err && err != -ENODEV)
 		return cli_fail(v->cli, err);
@@ -136,30 +112,14 @@ static int add_metric(struct verify *v, const struct verify_expectation *e, stru
 	for (unsigned load = 0; !err && load < VERIFY_LOADS; load++)
 		if (verify_expects(e, load, false) || verify_expects(e, load, true))
 			v->loads |= 1u << load;
-	if (subject == SUBJECTS)
-		return CLI_OK;
-	added->any[subject] = added->any[subject] || !err;
-	if (err && !*added->why[subject])
-		snprintf(added->why[subject], sizeof(added->why[subject]), "%s",
-			 uncore_error(v->cli->u));
+	/* Metrics of other devices must only count nothing. */
+	if (!devices)
+		note_added(added, NODES, err, uncore_error(v->cli->u));
+	else if (verify_expects(e, VERIFY_FILE_READ, false))
+		note_added(added, READ_FILE, err, uncore_error(v->cli->u));
+	else if (verify_expects(e, VERIFY_FILE_WRITE, false))
+		note_added(added, WRITTEN_FILE, err, uncore_error(v->cli->u));
 	return CLI_OK;
-}
-
-static int refuse_metrics(const struct verify *v, bool without_file)
-{
-	const struct verify_expectation *e;
-	struct buffer names = {0};
-
-	for (size_t i = 0; (e = verify_expectation_at(i)); i++)
-		buffer_printf(&names, "%s%s", i ? ", " : "", e->metric);
-	if (without_file)
-		cli_error(
-			"--metrics '%s': counters of devices need --read FILE or --write DIRECTORY",
-			v->o->metrics);
-	else
-		cli_error("--metrics '%s': verify can judge %s", v->o->metrics, names.data);
-	buffer_free(&names);
-	return CLI_USAGE;
 }
 
 static int add_metrics(struct verify *v, struct added *added)
@@ -167,9 +127,11 @@ static int add_metrics(struct verify *v, struct added *added)
 	const bool devices = v->o->read || v->o->write;
 	const struct verify_expectation *e;
 	bool chosen = false, without = false, stacks = false;
+	struct buffer names = {0};
 	int status = CLI_OK;
 
 	for (size_t i = 0; !status && (e = verify_expectation_at(i)); i++) {
+		buffer_printf(&names, "%s%s", i ? ", " : "", e->metric);
 		if (!is_chosen_with(v, e))
 			continue;
 		if (!devices && is_of_devices(e)) {
@@ -178,12 +140,23 @@ static int add_metrics(struct verify *v, struct added *added)
 		}
 		chosen = true;
 		stacks = stacks || e->group == VERIFY_DEVICES;
-		status = add_metric(v, e, added);
+		if (e->group == VERIFY_CEILINGS)
+			add_peak(v, added);
+		else
+			status = add_metric(v, e, added);
 	}
 	if (!status && stacks)
 		status = add_ports(v);
 	v->moves = v->loads & MOVED;
-	return chosen || status ? status : refuse_metrics(v, without);
+	if (!chosen && !status) {
+		status = CLI_USAGE;
+		cli_error("--metrics '%s': %s%s", v->o->metrics,
+			  without ? "counters of devices need --read FILE or --write DIRECTORY"
+				  : "verify can judge ",
+			  without ? "" : names.data);
+	}
+	buffer_free(&names);
+	return status;
 }
 
 static int check_file(const struct verify *v, const struct added *added, enum subject subject)

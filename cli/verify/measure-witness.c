@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Witnesses: values that are read together with the counters, from powercap and by RDTSC. */
-#include <dirent.h>
+#include <glob.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,8 +11,6 @@
 
 /* ---- powercap ---- */
 
-#define FOLDER "/sys/class/powercap"
-#define ZONE "intel-rapl:" /* "intel-rapl:0" is a package, "intel-rapl:0:1" a part of it */
 #define CONSTRAINTS 3
 
 struct powercap_zone {
@@ -56,31 +54,23 @@ static bool read_name(const char *folder, char domain[16], int *number)
 	return found;
 }
 
-static double limit_of(const char *folder)
-{
-	double most = 0;
-
-	for (int i = 0; i < CONSTRAINTS; i++) {
-		char file[40];
-
-		snprintf(file, sizeof(file), "constraint_%d_max_power_uw", i);
-		most = fmax(most, number_of(folder, file) / 1e6);
-	}
-	return most;
-}
-
 /* The number of a part is that of its package, whose directory has the name without the last
  * number. */
 static void add_zone(struct powercap *p, const char *folder)
 {
 	struct powercap_zone z = {.last = number_of(folder, "energy_uj"),
-				  .range = number_of(folder, "max_energy_range_uj"),
-				  .limit = limit_of(folder)};
+				  .range = number_of(folder, "max_energy_range_uj")};
 	const char *first = strchr(folder, ':'), *second = first ? strchr(first + 1, ':') : NULL;
 	char unused[16];
 
 	if (!isfinite(z.last) || !read_name(folder, z.domain, &z.package))
 		return;
+	for (int i = 0; i < CONSTRAINTS; i++) {
+		char file[40];
+
+		snprintf(file, sizeof(file), "constraint_%d_max_power_uw", i);
+		z.limit = fmax(z.limit, number_of(folder, file) / 1e6);
+	}
 	if (second) {
 		char *package = cli_copy(folder);
 
@@ -98,25 +88,18 @@ static void add_zone(struct powercap *p, const char *folder)
 
 void powercap_find(struct powercap *p, const char *root)
 {
-	struct buffer path = {0};
-	const struct dirent *entry;
-	DIR *folder;
+	struct buffer pattern = {0};
+	glob_t g;
 
 	*p = (struct powercap){0};
-	buffer_printf(&path, "%s" FOLDER, root);
-	folder = opendir(path.data);
-	while (folder && (entry = readdir(folder))) {
-		struct buffer zone = {0};
-
-		if (strncmp(entry->d_name, ZONE, strlen(ZONE)) != 0)
-			continue;
-		buffer_printf(&zone, "%s/%s", path.data, entry->d_name);
-		add_zone(p, zone.data);
-		buffer_free(&zone);
+	/* "intel-rapl:0" is a package, "intel-rapl:0:1" a part of it. */
+	buffer_printf(&pattern, "%s/sys/class/powercap/intel-rapl:*", root);
+	if (glob(pattern.data, GLOB_NOSORT, NULL, &g) == 0) {
+		for (size_t i = 0; i < g.gl_pathc; i++)
+			add_zone(p, g.gl_pathv[i]);
+		globfree(&g);
 	}
-	if (folder)
-		closedir(folder);
-	buffer_free(&path);
+	buffer_free(&pattern);
 }
 
 void powercap_free(struct powercap *p)
@@ -248,6 +231,7 @@ static struct verify_reading take(struct witnesses *w, struct witness *of)
 				       .seconds = (double)(of->ns - before.ns) / 1e9};
 }
 
+/* The kernel's number of the socket's package. */
 static int package_of(const struct uncore *u, int socket)
 {
 	for (size_t i = 0; u && i < uncore_cpu_count(u); i++)

@@ -175,10 +175,10 @@ static void put_text(const struct verify_run *run, const struct verify_result *r
 	put_uncounted(to, run, results, count);
 	buffer_printf(to, "%s%zu proved, %zu off, %zu cannot tell", count ? "\n" : "",
 		      tally[VERIFY_PROVED], tally[VERIFY_OFF], tally[VERIFY_UNKNOWN]);
-	buffer_printf(to,
-		      " (on %s, by uncore %s). COUNTED: counted bytes for each byte that was "
-		      "moved%s.\n",
-		      run->date, run->version, latencies ? ", or the time of a request" : "");
+	buffer_printf(
+		to,
+		" (on %s, by uncore %s). COUNTED: counted bytes for each byte that was moved%s.\n",
+		run->date, run->version, latencies ? ", or the time of a request" : "");
 	if (known)
 		buffer_puts(to,
 			    "For clocks and power: the counted value divided by the known one.\n");

@@ -17,12 +17,8 @@
 #define ENTRY "\nuncore/verify:\n"
 #define RELEASE "\nproc/sys/kernel/osrelease = "
 #define FILE_MOST ((off_t)64 << 20) /* the limit of snapshots, too */
-/* More than any machine has. The time to read and judge a report grows with the product. 16 nodes
- * have some 70 series in each pass. */
-#define CELLS_MOST 2048
-#define SERIES_MOST 1024
-#define PEAK_SAME 1e-6           /* a report has nine digits of it */
-#define SYSTEM "/var/lib/uncore" /* else systemd's STATE_DIRECTORY */
+#define PEAK_SAME 1e-6              /* a report has nine digits of it */
+#define SYSTEM "/var/lib/uncore"    /* else systemd's STATE_DIRECTORY */
 
 /* ---- the report that is kept on this machine ---- */
 
@@ -42,42 +38,38 @@ static bool is_absolute(const char *path)
 	return path && *path == '/';
 }
 
-/* Machines may share a home directory, which therefore has a directory for each machine. False:
- * unknown. */
-static bool user_directory(struct buffer *to)
-{
-	const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
-	struct utsname machine;
-
-	if (uname(&machine) || !*machine.nodename || *machine.nodename == '.' ||
-	    strchr(machine.nodename, '/'))
-		return false;
-	if (is_absolute(state))
-		buffer_printf(to, "%s/uncore/%s", state, machine.nodename);
-	else if (is_absolute(home))
-		buffer_printf(to, "%s/.local/state/uncore/%s", home, machine.nodename);
-	return to->len;
-}
-
 /* The path of the report of the system, written by root, or of this user. "": unknown. False: no
- * report is kept, because `cli` shows a recording, a simulation or another machine. */
+ * report is kept, because `cli` shows a recording, a simulation or another machine. Machines may
+ * share a home directory, which therefore has a directory for each machine. */
 static bool kept_path(const struct cli *cli, bool of_system, struct buffer *to)
 {
-	const char *name = name_of(cli), *state = getenv("STATE_DIRECTORY");
+	const char *name = name_of(cli), *system = getenv("STATE_DIRECTORY");
+	const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
+	struct utsname machine;
 
 	if (!name)
 		return false;
 	if (of_system)
-		buffer_puts(to, is_absolute(state) ? state : SYSTEM);
-	if (of_system || user_directory(to))
+		buffer_puts(to, is_absolute(system) ? system : SYSTEM);
+	else if (uname(&machine) || !*machine.nodename || *machine.nodename == '.' ||
+		 strchr(machine.nodename, '/'))
+		return true;
+	else if (is_absolute(state))
+		buffer_printf(to, "%s/uncore/%s", state, machine.nodename);
+	else if (is_absolute(home))
+		buffer_printf(to, "%s/.local/state/uncore/%s", home, machine.nodename);
+	if (to->len)
 		buffer_printf(to, "/%s", name);
 	return true;
 }
 
-/* Makes the directory; for a user also those above it. */
-static int make_directory(const char *path, bool of_system)
+/* Opens a directory that belongs to this user and that no other user can write to. Makes it; for a
+ * user also those above it. */
+static int open_directory(const char *path, bool of_system)
 {
 	char *copy = cli_copy(path);
+	struct stat st;
+	int fd;
 
 	for (char *end = copy; !of_system && (end = strchr(end + 1, '/'));) {
 		*end = '\0';
@@ -85,17 +77,8 @@ static int make_directory(const char *path, bool of_system)
 		*end = '/';
 	}
 	free(copy);
-	return mkdir(path, of_system ? 0755 : 0700) && errno != EEXIST ? -errno : 0;
-}
-
-/* Opens a directory that belongs to this user and that no other user can write to. */
-static int open_directory(const char *path, bool of_system)
-{
-	int err = make_directory(path, of_system), fd;
-	struct stat st;
-
-	if (err)
-		return err;
+	if (mkdir(path, of_system ? 0755 : 0700) && errno != EEXIST)
+		return -errno;
 	fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
@@ -115,9 +98,8 @@ void kept_write(const struct cli *cli, const struct buffer *report, bool tells)
 	if (!kept_path(cli, of_system, &path))
 		return;
 	if (!path.len) {
-		cli_error(
-			"note: the report is not kept on this machine: neither XDG_STATE_HOME nor "
-			"HOME is set, or there is no host name");
+		cli_error("note: the report is not kept on this machine: neither XDG_STATE_HOME "
+			  "nor HOME is set, or there is no host name");
 		return;
 	}
 	if (!tells && access(path.data, F_OK) == 0) {
@@ -134,13 +116,8 @@ void kept_write(const struct cli *cli, const struct buffer *report, bool tells)
 	err = dir < 0 ? -dir : buffer_replace(report, dir, temporary.data, name, true);
 	if (dir >= 0)
 		close(dir);
-	if (err)
-		cli_error("note: the report is not kept on this machine, for doctor and explain: "
-			  "%s/%s: %s",
-			  path.data, name, strerror(err));
-	else
-		cli_error("note: the report is kept on this machine, for doctor and explain: %s/%s",
-			  path.data, name);
+	cli_error("note: the report is %skept on this machine, for doctor and explain: %s/%s%s%s",
+		  err ? "not " : "", path.data, name, err ? ": " : "", err ? strerror(err) : "");
 	buffer_free(&temporary);
 	buffer_free(&path);
 }
@@ -165,11 +142,6 @@ struct candidate {
 	bool named; /* named by --show; may be a pipe */
 };
 
-static bool is_trusted(const struct stat *st)
-{
-	return (st->st_uid == 0 || st->st_uid == geteuid()) && !(st->st_mode & (S_IWGRP | S_IWOTH));
-}
-
 /* Returns NULL, or why it cannot be read; "" for a file that does not exist. */
 static const char *read_file(struct candidate *c)
 {
@@ -183,7 +155,8 @@ static const char *read_file(struct candidate *c)
 		return errno == ENOENT || errno == ENOTDIR ? "" : strerror(errno);
 	if (fstat(fd, &st) || !(S_ISREG(st.st_mode) || c->named))
 		why = "not a regular file";
-	else if (c->own && !is_trusted(&st))
+	else if (c->own &&
+		 ((st.st_uid != 0 && st.st_uid != geteuid()) || (st.st_mode & (S_IWGRP | S_IWOTH))))
 		why = "users other than root and you can write it";
 	else if (st.st_size > FILE_MOST)
 		why = "larger than 64 MiB";
@@ -203,33 +176,13 @@ static const char *read_file(struct candidate *c)
 	return why;
 }
 
-static size_t count_lines(const struct buffer *text, const char *begin)
-{
-	const char *at = buffer_text(text), *end = at + text->len;
-	size_t count = 0, len = strlen(begin);
-
-	for (; (at = memchr(at, '\n', (size_t)(end - at))); at++)
-		count += (size_t)(end - at) > len && memcmp(at + 1, begin, len) == 0;
-	return count;
-}
-
-/* Returns NULL, or an error. */
-static const char *take_report(struct verify_run *into, const struct candidate *c,
-			       char why[VERIFY_WHY])
-{
-	if (count_lines(&c->text, "\tcell ") > CELLS_MOST ||
-	    count_lines(&c->text, "\tseries ") > SERIES_MOST)
-		return "more places than a machine can have";
-	return verify_parse_run(into, buffer_text(&c->text), why) ? NULL : why;
-}
-
 const char *proof_read(struct verify_run *into, const char *path, char why[VERIFY_WHY])
 {
 	struct candidate c = {.path = path, .named = true};
 	const char *wrong = read_file(&c);
 
 	if (!wrong)
-		wrong = take_report(into, &c, why);
+		wrong = verify_parse_run(into, buffer_text(&c.text), why) ? NULL : why;
 	else if (!*wrong)
 		wrong = strerror(ENOENT);
 	buffer_free(&c.text);
@@ -239,13 +192,12 @@ const char *proof_read(struct verify_run *into, const char *path, char why[VERIF
 static bool try_candidate(struct proof *p, const struct candidate *c)
 {
 	char why[VERIFY_WHY];
-	const char *wrong = take_report(&p->run, c, why);
 
-	if (wrong)
-		ignore(p, c->path, wrong);
-	else
+	if (verify_parse_run(&p->run, buffer_text(&c->text), why))
 		p->file = cli_copy(c->path);
-	return !wrong;
+	else
+		ignore(p, c->path, why);
+	return p->file;
 }
 
 /* ---- its verdicts on this machine ---- */
@@ -278,14 +230,14 @@ static bool has_peak(const struct uncore_memory *memory, const struct verify_res
  * block). */
 static void judge(struct proof *p, const struct cli *cli)
 {
-	const struct uncore_memory *memory = uncore_memory_get(cli->u);
 	size_t all = verify_judge(&p->run, &p->results);
 
 	for (size_t i = 0; i < all; i++) {
-		const struct verify_cell *c = p->results[i].cell;
+		const struct verify_result *r = &p->results[i];
 
-		if (has_metric(cli->u, c->metric, c->family) || has_peak(memory, &p->results[i]))
-			p->results[p->count++] = p->results[i];
+		if (has_metric(cli->u, r->cell->metric, r->cell->family) ||
+		    has_peak(uncore_memory_get(cli->u), r))
+			p->results[p->count++] = *r;
 	}
 }
 
@@ -312,11 +264,13 @@ static void count_nodes(const struct uncore *u, char into[16])
 	snprintf(into, 16, "%u", count);
 }
 
-/* The machine of the report's snapshot, as the library reads it. */
-static void compare_machine(struct proof *p, const struct cli *cli)
+/* Compares with the machine of the report's snapshot, as the library reads it. */
+static void find_changes(struct proof *p, const struct cli *cli, const struct candidate *c)
 {
+	const char *release = strstr(buffer_text(&c->text), RELEASE);
 	struct uncore *then = NULL;
-	char nodes_then[16], nodes_now[16];
+	struct utsname now;
+	char nodes_then[16], nodes_now[16], release_then[sizeof(now.release)] = "";
 
 	if (uncore_new(&then) == 0 && uncore_set_root(then, p->file) == 0 &&
 	    uncore_scan(then) == 0) {
@@ -326,19 +280,10 @@ static void compare_machine(struct proof *p, const struct cli *cli)
 		compare(p, "the number of NUMA nodes", nodes_then, nodes_now);
 	}
 	uncore_free(then);
-}
-
-static void find_changes(struct proof *p, const struct cli *cli, const struct candidate *c)
-{
-	const char *release = strstr(buffer_text(&c->text), RELEASE);
-	struct utsname now;
-	char then[sizeof(now.release)] = "";
-
 	release = release ? release + strlen(RELEASE) : "";
-	snprintf(then, sizeof(then), "%.*s", (int)strcspn(release, "\n"), release);
-	compare_machine(p, cli);
+	snprintf(release_then, sizeof(release_then), "%.*s", (int)strcspn(release, "\n"), release);
 	if (uname(&now) == 0)
-		compare(p, "the kernel", then, now.release);
+		compare(p, "the kernel", release_then, now.release);
 	compare(p, "uncore", p->run.version, uncore_version());
 }
 
@@ -376,25 +321,19 @@ static void find_kept(struct proof *p, const struct cli *cli)
 	}
 }
 
-/* A directory, or a snapshot without readings, is not a report. */
-static void find_root(struct proof *p, const struct cli *cli)
-{
-	struct candidate c = {.path = cli->root};
-
-	if (!read_file(&c) && strstr(buffer_text(&c.text), ENTRY))
-		try_candidate(p, &c);
-	buffer_free(&c.text);
-}
-
 void proof_find(struct proof *p, const struct cli *cli)
 {
+	struct candidate root = {.path = cli->root};
+
 	*p = (struct proof){0};
-	if (cli->root && !cli->source)
-		find_root(p, cli);
-	else
+	if (!cli->root || cli->source)
 		find_kept(p, cli);
+	/* A directory, or a snapshot without readings, is not a report. */
+	else if (!read_file(&root) && strstr(buffer_text(&root.text), ENTRY))
+		try_candidate(p, &root);
 	if (p->file)
 		judge(p, cli);
+	buffer_free(&root.text);
 }
 
 void proof_free(struct proof *p)
@@ -534,12 +473,6 @@ static void put_doubts(const struct proof *p, struct buffer *to)
 	}
 }
 
-static bool can_be_verified(const struct uncore *u)
-{
-	return has_metric(u, "memory.read.bandwidth", NULL) ||
-	       has_metric(u, "memory.write.bandwidth", NULL);
-}
-
 bool proof_finding(const struct proof *p, const struct cli *cli, struct buffer texts[3],
 		   struct uncore_finding *into)
 {
@@ -555,7 +488,8 @@ bool proof_finding(const struct proof *p, const struct cli *cli, struct buffer t
 				      p->changed.data);
 		if (s.verdict == VERIFY_OFF)
 			buffer_printf(fix, "uncore verify --show %s", p->file);
-	} else if (p->kept && can_be_verified(cli->u)) {
+	} else if (p->kept && (has_metric(cli->u, "memory.read.bandwidth", NULL) ||
+			       has_metric(cli->u, "memory.write.bandwidth", NULL))) {
 		buffer_puts(found, "uncore verify has not run here");
 		buffer_puts(why, "no counter of this machine has been compared with known traffic");
 	} else if (!p->ignored) {

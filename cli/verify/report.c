@@ -11,8 +11,13 @@
 
 #define ENTRY "uncore/verify:"
 #define VERSION 2
-#define UNENDED 1    /* the version without a last line */
-#define END "end"    /* the last line: a report without it is truncated */
+#define UNENDED 1 /* the version without a last line */
+#define END "end" /* the last line: a report without it is truncated */
+/* More than any machine has. The time to judge a report grows with the product. 16 nodes have some 70
+ * series in each pass. */
+#define CELLS_MOST 2048
+#define SERIES_MOST 1024
+#define TOO_MANY "more places than a machine can have"
 #define BARE " bare" /* the node has no CPUs */
 #define BOTH_ENDS " both-ends"
 
@@ -97,7 +102,7 @@ static void put_series(struct buffer *to, const struct verify_series *s)
 	if (s->load_ns > 0)
 		buffer_printf(to, " ns %.3f", s->load_ns);
 	if (s->cpus)
-		buffer_printf(to, " cpus %u", s->cpus);
+		buffer_printf(to, " cpus %d", s->cpus);
 	if (*s->device)
 		buffer_printf(to, " device %s port %s disk %.6f", s->device,
 			      *s->port ? s->port : "-", s->disk);
@@ -269,7 +274,6 @@ static const char *take_series(struct verify_run *run, const char *text)
 	struct verify_series s = {0};
 	char load[16];
 	double elsewhere = 0;
-	int cpus = 0;
 
 	if (!take_word(&text, load, sizeof(load)) || !take_id(&text, " node ", &s.node) ||
 	    !take_id(&text, " socket ", &s.socket) || !take_id(&text, " cpu ", &s.cpu) ||
@@ -279,7 +283,7 @@ static const char *take_series(struct verify_run *run, const char *text)
 		return "not a series";
 	s.bare = take_label(&text, BARE);
 	if ((take_label(&text, " ns ") && !cli_number(&text, &s.load_ns)) ||
-	    (take_id(&text, " cpus ", &cpus) && cpus < 1) || !take_device(&text, &s))
+	    (take_id(&text, " cpus ", &s.cpus) && s.cpus < 1) || !take_device(&text, &s))
 		return "not a series";
 	if (take_label(&text, " coverage "))
 		return "multiplexed counters, which this uncore cannot judge";
@@ -287,8 +291,9 @@ static const char *take_series(struct verify_run *run, const char *text)
 		return "not a series";
 	if (run->first_cell == run->cell_count)
 		return "a series without cells";
+	if (run->series_count == SERIES_MOST)
+		return TOO_MANY;
 	s.elsewhere = (size_t)elsewhere;
-	s.cpus = (unsigned)cpus;
 	verify_add_series(run, &s);
 	return NULL;
 }
@@ -310,6 +315,8 @@ static const char *take_cell(struct verify_run *run, const char *text)
 		return "not a cell";
 	if (!verify_expectation(c.metric))
 		return "a metric that this uncore cannot judge";
+	if (run->cell_count == CELLS_MOST)
+		return TOO_MANY;
 	if (last && last->first_cell + last->cell_count == run->cell_count)
 		run->first_cell = run->cell_count;
 	verify_add_cell(run, &c);
@@ -385,14 +392,14 @@ static const char *take_line(struct verify_run *run, const char *line, bool *who
 		*whole = true;
 		return NULL;
 	}
-	if (strncmp(line, "round ", 6) == 0)
-		return take_round(run, line + 6);
-	if (strncmp(line, "series ", 7) == 0)
-		return take_series(run, line + 7);
-	if (strncmp(line, "cell ", 5) == 0)
-		return take_cell(run, line + 5);
-	if (strncmp(line, "alternative ", 12) == 0)
-		return take_alternative(run, line + 12);
+	if (take_label(&line, "round "))
+		return take_round(run, line);
+	if (take_label(&line, "series "))
+		return take_series(run, line);
+	if (take_label(&line, "cell "))
+		return take_cell(run, line);
+	if (take_label(&line, "alternative "))
+		return take_alternative(run, line);
 	return take_head(run, line, whole);
 }
 

@@ -64,7 +64,7 @@ struct verify_series {
 	bool bare;                 /* the node has no CPUs of its own */
 	double memory;             /* size of the stream in bytes */
 	double load_ns;            /* of a chase: the time of a load; else 0 */
-	unsigned cpus;             /* of VERIFY_READ_ALL: their number */
+	int cpus;                  /* of VERIFY_READ_ALL: their number */
 	size_t elsewhere;          /* pages on other nodes */
 	char device[32], port[48]; /* of a file: PCI addresses; "": none */
 	double disk; /* bytes that the disk moved for each byte of the file, by the kernel's count; 0: unknown */
