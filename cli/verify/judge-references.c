@@ -6,8 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "output/buffer.h"
-#include "output/table.h"
 #include "verify/judge.h"
 
 #define NS 1e9 /* the amount of a busy CPU is in nanoseconds */
@@ -93,12 +91,6 @@ static void compare(struct judged *j, double value, double known, double error, 
 #define CHANGES_MOST 0.005 /* error of the frequency beyond which there is no verdict */
 #define STOPS 0.01         /* a clock that is slower by this on an idle machine stops at times */
 
-static const char *distance(double ratio, char text[24])
-{
-	snprintf(text, 24, "%.2f %%", fabs(ratio - 1) * 100);
-	return text;
-}
-
 /* ---- the time-stamp counter: counted by the kernel, and read by RDTSC ---- */
 
 static double error_of_ratio(const struct judged *j, size_t witness)
@@ -119,69 +111,62 @@ static double error_of_ratio(const struct judged *j, size_t witness)
 	return count > 1 ? sqrt(fmax(squares - sum * sum / count, 0) / (count - 1) / count) : NAN;
 }
 
-static bool conclude_ticks(struct judged *j)
+static bool check_ticks(struct judged *j)
 {
-	double ratio = j->result->fit.slope, near = TICKS_NEAR + 2 * j->result->fit.error;
-	double whole = round(ratio);
-	struct human known;
-	char text[24];
+	double value = mean_of(j, j->own, NULL), ratio, near, whole;
+	size_t witness = witness_of(j);
 
-	human_value(&known, j->result->known, "Hz");
+	if (strcmp(j->expected->metric, "clock.tsc.frequency") != 0)
+		return false;
+	if (witness == SIZE_MAX) {
+		compare(j, value, NAN, NAN, "Hz", NULL);
+		return judge_unknown(j, NULL, "RDTSC was not read for comparison");
+	}
+	compare(j, value, mean_of(j, witness, NULL), error_of_ratio(j, witness), "Hz", "rdtsc");
+	ratio = j->result->fit.slope;
+	near = TICKS_NEAR + 2 * j->result->fit.error;
+	whole = round(ratio);
 	if (fabs(ratio - 1) <= near)
-		return judge_proved(j, "RDTSC: %s, difference %s", known.text,
-				    distance(ratio, text));
+		return judge_proved(j, "RDTSC: %s, difference %.2f %%",
+				    judge_human(j->result->known, "Hz").text,
+				    fabs(ratio - 1) * 100);
 	if (ratio < near)
 		return judge_off(j, "nothing", "nothing is counted");
 	if (whole >= 2 && fabs(ratio / whole - 1) <= near)
 		return judge_off(j, "added",
 				 "%.0f times RDTSC: the ticks of %.0f CPUs are added up", whole,
 				 whole);
-	return judge_off(j, NULL, "the factor is %.4f: RDTSC ticks at %s", ratio, known.text);
-}
-
-static bool check_ticks(struct judged *j)
-{
-	size_t witness = witness_of(j);
-
-	if (strcmp(j->expected->metric, "clock.tsc.frequency") != 0)
-		return false;
-	if (witness == SIZE_MAX) {
-		compare(j, mean_of(j, j->own, NULL), NAN, NAN, "Hz", NULL);
-		return judge_unknown(j, NULL, "RDTSC was not read for comparison");
-	}
-	compare(j, mean_of(j, j->own, NULL), mean_of(j, witness, NULL), error_of_ratio(j, witness),
-		"Hz", "rdtsc");
-	return conclude_ticks(j);
+	return judge_off(j, NULL, "the factor is %.4f: RDTSC ticks at %s", ratio,
+			 judge_human(j->result->known, "Hz").text);
 }
 
 /* ---- memory: half of the transfers of its modules ---- */
 
-/* `other` is the size relative to the correct clock. */
-static const struct judge_factor known_clocks[] = {
-	{2, "clock double", "twice", "transfers are taken for cycles"},
-	{0.5, "clock half", "half of",
-	 "HCLK, or the controllers' clock of gear 2, is taken for DCLK"},
-	{4, "clock times 4", "four times", "another clock is taken for DCLK"},
-	{0.25, "clock quarter", "a quarter of",
-	 "the controllers' clock of gear 4 is taken for DCLK"},
-	{0, NULL, NULL, NULL},
-};
-
-/* If only the rated speed of the modules is known, a slower clock is no fault. */
+/* If only the rated speed of the modules is known, a slower clock is no fault. `stops`: the part by
+ * which the clock is slower on an idle machine. */
 static bool conclude_modules(struct judged *j, double stops)
 {
+	/* `other` is the size relative to the correct clock. */
+	static const struct judge_factor known[] = {
+		{2, "clock double", "twice", "transfers are taken for cycles"},
+		{0.5, "clock half", "half of",
+		 "HCLK, or the controllers' clock of gear 2, is taken for DCLK"},
+		{4, "clock times 4", "four times", "another clock is taken for DCLK"},
+		{0.25, "clock quarter", "a quarter of",
+		 "the controllers' clock of gear 4 is taken for DCLK"},
+		{0, NULL, NULL, NULL},
+	};
 	const struct verify_run *run = j->run;
+	const struct human idle = judge_human(j->fit->rate, "Hz");
 	const struct judge_factor *f;
 	double ratio = j->result->fit.slope, near = 2 * j->result->fit.error;
-	bool less = ratio<1 - MODULES_LESS - near, more = ratio> 1 + MODULES_MORE + near;
-	char speed[64], text[24];
-	struct human idle;
+	bool less = ratio + near<1 - MODULES_LESS, more = ratio - near> 1 + MODULES_MORE;
+	char speed[64];
 
 	snprintf(speed, sizeof(speed), "%s %.0f MT/s", run->rated ? "modules rated" : "modules at",
 		 run->transfers);
-	human_value(&idle, j->fit->rate, "Hz");
 	if (!less && !more)
-		return judge_proved(j, "%s, difference %s%s%s", speed, distance(ratio, text),
+		return judge_proved(j, "%s, difference %.2f %%%s%s", speed, fabs(ratio - 1) * 100,
 				    stops > STOPS ? "; on an idle machine " : "",
 				    stops > STOPS ? idle.text : "");
 	if (less && run->rated)
@@ -191,7 +176,7 @@ static bool conclude_modules(struct judged *j, double stops)
 		return judge_unknown(j, NULL,
 				     "the clock stops while the machine is idle (%s then): %s",
 				     idle.text, speed);
-	f = judge_find_factor(known_clocks, ratio, CLOCK_FACTOR_NEAR, 0, INFINITY);
+	f = judge_find_factor(known, ratio, CLOCK_FACTOR_NEAR, 0, INFINITY);
 	if (f)
 		return judge_off(j, f->fault, "%s the clock of %s: %s", f->other, speed,
 				 f->sentence);
@@ -202,19 +187,19 @@ static bool conclude_modules(struct judged *j, double stops)
  * the time. */
 static bool check_modules(struct judged *j)
 {
-	const struct verify_fit *f = j->fit;
-	double change = f->slope * NS, error = f->error * NS;
-	double value = f->rate + change, known = j->run->transfers * 1e6 / 2;
+	double change = j->fit->slope * NS, error = j->fit->error * NS;
+	double value = j->fit->rate + change, known = j->run->transfers * 1e6 / 2;
+	bool compares = known > 0 && !(error > CHANGES_MOST * value);
 
-	if (known <= 0 || error > CHANGES_MOST * value) {
-		compare(j, value, NAN, NAN, "Hz", NULL);
-		return judge_unknown(j, NULL, "%s",
-				     known > 0 ? "the frequency varies too much"
-					       : "the speed of the memory modules is unknown: only "
-						 "root can read it, if the firmware has it");
-	}
-	compare(j, value, known, error / known, "Hz", "modules");
-	return conclude_modules(j, change / value);
+	compare(j, value, compares ? known : (double)NAN, error / known, "Hz",
+		compares ? "modules" : NULL);
+	if (compares)
+		return conclude_modules(j, change / value);
+	return judge_unknown(j, NULL, "%s",
+			     known > 0
+				     ? "the frequency varies too much"
+				     : "the speed of the memory modules is unknown: only root can "
+				       "read it, if the firmware has it");
 }
 
 judge_check *const clock_checks[] = {check_mean_rounds, check_ticks, check_modules, NULL};
@@ -250,16 +235,6 @@ static bool is_of(const struct judged *j, const char *metric)
 	return strcmp(j->expected->metric, metric) == 0;
 }
 
-/* "; 3.200 W more when a CPU is busy" */
-static const char *rise_text(const struct judged *j, char text[112])
-{
-	struct human busy;
-
-	human_value(&busy, rise_of(j).busy, "W");
-	snprintf(text, 112, "%s more when a CPU is busy", busy.text);
-	return text;
-}
-
 /* In virtual machines energy counters often never change; and some CPUs count only a part of the
  * domains. */
 static bool check_still(struct judged *j)
@@ -289,17 +264,15 @@ static bool check_limit(struct judged *j)
 {
 	const struct rise r = rise_of(j);
 	double most = r.idle + fmax(r.busy - 2 * r.error, 0), limit = j->run->limit;
-	struct human value, allowed;
 
 	if (!is_of(j, "power.package") || limit <= 0 || most <= LIMIT_PEAKS * limit)
 		return false;
-	human_value(&value, most, "W");
-	human_value(&allowed, limit, "W");
-	return (most > LIMIT_MOST * limit ? judge_off : judge_unknown)(
-		j, most > LIMIT_MOST * limit ? "unit of energy" : NULL,
+	return judge_conclude(
+		j, most > LIMIT_MOST * limit ? VERIFY_OFF : VERIFY_UNKNOWN,
+		most > LIMIT_MOST * limit ? UNIT : NULL,
 		"%s with one busy CPU, but the limit of the package is %s: the unit of energy or "
 		"the limit is wrong",
-		value.text, allowed.text);
+		judge_human(most, "W").text, judge_human(limit, "W").text);
 }
 
 static bool name_factor(struct judged *j, double ratio)
@@ -365,16 +338,15 @@ static bool check_rise(struct judged *j)
 
 static bool check_proof(struct judged *j)
 {
-	char rise[112];
-	struct human known;
+	const struct human busy = judge_human(rise_of(j).busy, "W");
 
-	human_value(&known, j->result->known, "W");
 	if (isfinite(j->result->fit.slope))
-		return judge_proved(j, "powercap: %s; %s", known.text, rise_text(j, rise));
-	return judge_unknown(
-		j, NULL,
-		"%s, but the unit cannot be checked: powercap is missing, or only root can read it",
-		rise_text(j, rise));
+		return judge_proved(j, "powercap: %s; %s more when a CPU is busy",
+				    judge_human(j->result->known, "W").text, busy.text);
+	return judge_unknown(j, NULL,
+			     "%s more when a CPU is busy, but the unit cannot be checked: powercap "
+			     "is missing, or only root can read it",
+			     busy.text);
 }
 
 judge_check *const power_checks[] = {
@@ -462,28 +434,16 @@ static bool check_from_memory(struct judged *j)
 			     part * 100);
 }
 
-static const char *cause(const struct judged *j)
-{
-	const char *from = j->result->basis;
-
-	return strcmp(from, "user") == 0   ? "--memory-peak is wrong"
-	       : strcmp(from, "hsmp") == 0 ? "hsmp reports too few channels, or uses another unit"
-					   : "modules or channels are missing in the table of the "
-					     "firmware, or their speed is wrong";
-}
-
 static bool check_too_low(struct judged *j)
 {
 	const struct verify_result *r = j->result;
+	const struct human peak = judge_human(r->known, "B/s");
 	double most = 1 + PEAK_MORE;
 	/* Caches can answer only the part of the memory that fits into them. */
 	double least = isfinite(counted(j)) ? 1 : 1 - caches(j) / j->series->memory;
-	struct human best, peak;
 
 	if (r->fit.slope <= most)
 		return false;
-	human_value(&best, r->value, "B/s");
-	human_value(&peak, r->known, "B/s");
 	if (r->fit.slope * least <= most)
 		return judge_unknown(j, NULL,
 				     "%.0f %% of the peak of %s: up to %.0f %% may have come from "
@@ -492,28 +452,28 @@ static bool check_too_low(struct judged *j)
 	return judge_off(
 		j, "peak too low",
 		"the best stream moves %s, more than the peak of %s: the peak is too low (%s)",
-		best.text, peak.text, cause(j));
+		judge_human(r->value, "B/s").text, peak.text,
+		strcmp(r->basis, "user") == 0 ? "--memory-peak is wrong"
+		: strcmp(r->basis, "hsmp") == 0
+			? "hsmp reports too few channels, or uses another unit"
+			: "modules or channels are missing in the table of "
+			  "the firmware, or their speed is wrong");
 }
 
 static bool check_reached(struct judged *j)
 {
 	const struct verify_result *r = j->result;
+	const struct human peak = judge_human(r->known, "B/s");
 	double part = counted(j);
-	struct buffer beside = {0};
-	struct human peak;
+	char beside[64] = "";
 
-	human_value(&peak, r->known, "B/s");
 	if (isfinite(part))
-		buffer_printf(&beside, "; memory.read counts %.1f %% of it", part * 100);
-	if (r->fit.slope < PEAK_LESS)
-		judge_unknown(j, NULL,
-			      "the usable CPUs (%d) reach only %.0f %% of the peak of %s%s",
-			      j->series->cpus, r->fit.slope * 100, peak.text, buffer_text(&beside));
-	else
-		judge_proved(j, "consistent: %.0f %% of the peak of %s%s", r->fit.slope * 100,
-			     peak.text, buffer_text(&beside));
-	buffer_free(&beside);
-	return true;
+		snprintf(beside, sizeof(beside), "; memory.read counts %.1f %% of it", part * 100);
+	if (r->fit.slope >= PEAK_LESS)
+		return judge_proved(j, "consistent: %.0f %% of the peak of %s%s",
+				    r->fit.slope * 100, peak.text, beside);
+	return judge_unknown(j, NULL, "the usable CPUs (%d) reach only %.0f %% of the peak of %s%s",
+			     j->series->cpus, r->fit.slope * 100, peak.text, beside);
 }
 
 judge_check *const ceiling_checks[] = {check_best, check_from_memory, check_too_low, check_reached,

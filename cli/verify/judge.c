@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "cli.h"
-#include "output/table.h"
 #include "verify/judge.h"
 
 /* The largest traffic of other programs, relative to the largest amount, with which there is a
@@ -41,40 +40,15 @@ static const struct judge_limits limits_of[VERIFY_GROUPS][VERIFY_LOADS] = {
 
 /* ---- verdicts and their reasons ---- */
 
-static void conclude(struct judged *j, enum verify_verdict verdict, const char *fault,
-		     const char *fmt, va_list args)
+bool judge_conclude(struct judged *j, enum verify_verdict verdict, const char *fault,
+		    const char *fmt, ...)
 {
+	va_list args;
+
 	j->result->verdict = verdict;
 	j->result->fault = fault;
+	va_start(args, fmt);
 	vsnprintf(j->result->reason, sizeof(j->result->reason), fmt, args);
-}
-
-bool judge_proved(struct judged *j, const char *fmt, ...)
-{
-	va_list args;
-
-	va_start(args, fmt);
-	conclude(j, VERIFY_PROVED, NULL, fmt, args);
-	va_end(args);
-	return true;
-}
-
-bool judge_off(struct judged *j, const char *fault, const char *fmt, ...)
-{
-	va_list args;
-
-	va_start(args, fmt);
-	conclude(j, VERIFY_OFF, fault, fmt, args);
-	va_end(args);
-	return true;
-}
-
-bool judge_unknown(struct judged *j, const char *fault, const char *fmt, ...)
-{
-	va_list args;
-
-	va_start(args, fmt);
-	conclude(j, VERIFY_UNKNOWN, fault, fmt, args);
 	va_end(args);
 	return true;
 }
@@ -196,30 +170,6 @@ bool judge_rounds(struct judged *j)
 			     cache / 0x1p20, s->memory / 0x1p20);
 }
 
-static double most_moved(const struct verify_series *s)
-{
-	double most = 0;
-
-	for (size_t i = 0; i < s->round_count; i++)
-		most = fmax(most, s->moved[i]);
-	return most;
-}
-
-static double mean_seconds(const struct judged *j)
-{
-	const struct verify_series *s = j->series;
-	double sum = 0;
-	size_t count = 0;
-
-	for (size_t i = 0; i < s->round_count; i++) {
-		double seconds = verify_reading_of(s, i, j->own)->seconds;
-
-		sum += isfinite(seconds) ? seconds : 0;
-		count += isfinite(seconds) ? 1 : 0;
-	}
-	return count ? sum / (double)count : 0;
-}
-
 /* The standard deviation of the counts from the fit, as a part of the largest amount. */
 static double scatter(const struct judged *j)
 {
@@ -233,7 +183,7 @@ static double scatter(const struct judged *j)
 
 		sum += isfinite(rest) ? rest * rest : 0;
 	}
-	return sqrt(sum / (double)(f->count - 2)) / most_moved(s);
+	return sqrt(sum / (double)(f->count - 2)) / j->most;
 }
 
 /* The traffic of other programs varies by at most about its own size. An error that is larger than
@@ -241,13 +191,11 @@ static double scatter(const struct judged *j)
 bool judge_quiet(struct judged *j)
 {
 	const struct verify_fit *f = j->fit;
-	double seconds = mean_seconds(j), most = most_moved(j->series);
-	double enough = OTHERS_MOST * most / seconds, error = f->error / fmax(1, f->slope);
-	struct human others, quiet;
+	double enough = OTHERS_MOST * j->most / j->seconds, error = f->error / fmax(1, f->slope);
 
 	if (error <= JUDGE_ERROR_MOST && f->rate <= enough * fmax(1, f->slope))
 		return false;
-	if (error > JUDGE_ERROR_MOST && f->rate * seconds < scatter(j) * most)
+	if (error > JUDGE_ERROR_MOST && f->rate * j->seconds < scatter(j) * j->most)
 		return judge_unknown(j, "scatter",
 				     "counts of the same amount vary by %.1f %% of the largest "
 				     "amount, which is more than the traffic of other programs: "
@@ -255,34 +203,31 @@ bool judge_quiet(struct judged *j)
 				     scatter(j) * 100);
 	if (error > JUDGE_ERROR_MOST)
 		enough = fmin(enough, f->rate * JUDGE_ERROR_MOST / error);
-	human_value(&others, f->rate, "B/s");
-	human_value(&quiet, enough, "B/s");
 	return judge_unknown(
 		j, "busy",
 		"other programs moved %s here: a verdict needs less than about %s, or more --time",
-		others.text, quiet.text);
+		judge_human(f->rate, "B/s").text, judge_human(enough, "B/s").text);
 }
 
 double judge_yield(const struct judged *j, const struct verify_fit *f)
 {
-	double others = fmax(0, f->rate) * mean_seconds(j) / fmax(1, f->slope);
+	double others = fmax(0, f->rate) * j->seconds / fmax(1, f->slope);
 
-	return YIELD * others / most_moved(j->series);
+	return YIELD * others / j->most;
 }
 
 bool judge_yielding(struct judged *j)
 {
 	const struct verify_fit *f = j->fit;
-	struct human others, quiet;
 
 	if (judge_is_own_all(j) || fabs(j->slope - 1) >= judge_yield(j, f))
 		return false;
-	human_value(&others, f->rate, "B/s");
-	human_value(&quiet, f->rate * fabs(j->slope - 1) / judge_yield(j, f), "B/s");
-	return judge_unknown(j, "busy",
-			     "the factor is %.4f, but other programs moved %s here, which may "
-			     "change while data are moved: a verdict needs less than about %s",
-			     j->slope, others.text, quiet.text);
+	return judge_unknown(
+		j, "busy",
+		"the factor is %.4f, but other programs moved %s here, which may "
+		"change while data are moved: a verdict needs less than about %s",
+		j->slope, judge_human(f->rate, "B/s").text,
+		judge_human(f->rate * fabs(j->slope - 1) / judge_yield(j, f), "B/s").text);
 }
 
 bool judge_slope(struct judged *j)
@@ -381,8 +326,8 @@ static void judge_channel(struct judged *j, const struct verify_result *socket, 
 	else if (r->share >= JUDGE_SHARE_LEAST && r->share <= JUDGE_SHARE_MOST)
 		judge_proved(j, "%s", "");
 	else /* If the sum is complete, it is no fault: there may be 12 modules on 8 channels. */
-		(socket->verdict == VERIFY_PROVED ? judge_unknown : judge_off)(
-			j, "uneven",
+		judge_conclude(
+			j, socket->verdict == VERIFY_PROVED ? VERIFY_UNKNOWN : VERIFY_OFF, "uneven",
 			"%.2f of an even share: its modules differ from others, or it is counted "
 			"wrongly",
 			r->share);
@@ -478,6 +423,9 @@ static bool is_uncounted(const struct judged *j, size_t cell)
 static void judge_cell(struct results *all, struct judged *j, size_t cell,
 		       judge_check *const *check)
 {
+	const struct verify_series *s = j->series;
+	size_t count = 0;
+
 	j->own = cell;
 	j->cell = &j->run->cells[cell];
 	j->expected = j->cell->expected;
@@ -486,8 +434,17 @@ static void judge_cell(struct results *all, struct judged *j, size_t cell,
 	j->tolerance = 2 * j->fit->error;
 	j->result = add_result(all, j, cell);
 	j->not_judged = false;
+	j->most = j->seconds = 0;
+	for (size_t i = 0; i < s->round_count; i++) {
+		const double seconds = verify_reading_of(s, i, cell)->seconds;
+
+		j->most = fmax(j->most, s->moved[i]);
+		j->seconds += isfinite(seconds) ? seconds : 0;
+		count += isfinite(seconds) ? 1 : 0;
+	}
+	j->seconds = count ? j->seconds / (double)count : 0;
 	if (check == uncounted_checks) {
-		j->result->socket = verify_socket_of(j->series, j->expected);
+		j->result->socket = verify_socket_of(s, j->expected);
 		j->result->fit = (struct verify_fit){NAN, NAN, NAN, j->fit->count};
 	}
 	for (check = check ? check : checks_of[j->expected->group]; *check && !(*check)(j);)

@@ -4,6 +4,7 @@
 #ifndef CLI_VERIFY_JUDGE_H
 #define CLI_VERIFY_JUDGE_H
 
+#include "output/table.h"
 #include "verify/verify.h"
 
 /* The series against the cells of one family. */
@@ -17,6 +18,7 @@ struct judged {
 	const struct verify_expectation *expected;
 	const struct verify_fit *fit;
 	double slope, tolerance; /* tolerance is twice the error */
+	double most, seconds;    /* the largest amount, and the mean time, of its rounds */
 	struct verify_result *result;
 	bool not_judged; /* this series gives no verdict on this cell */
 };
@@ -33,11 +35,21 @@ extern judge_check *const power_checks[], *const clock_checks[], *const ceiling_
 
 /* ---- judge.c: verdicts ---- */
 
-/* Set the verdict and its reason, and return true. `fault`: NULL if it is not a known one. */
-#define JUDGE_TEXT(at) __attribute__((format(printf, at, at + 1)))
-bool judge_proved(struct judged *j, const char *fmt, ...) JUDGE_TEXT(2);
-bool judge_off(struct judged *j, const char *fault, const char *fmt, ...) JUDGE_TEXT(3);
-bool judge_unknown(struct judged *j, const char *fault, const char *fmt, ...) JUDGE_TEXT(3);
+/* Sets the verdict and its reason, and returns true. `fault`: NULL if it is not a known one. */
+bool judge_conclude(struct judged *j, enum verify_verdict verdict, const char *fault,
+		    const char *fmt, ...) __attribute__((format(printf, 4, 5)));
+#define judge_proved(j, ...) judge_conclude(j, VERIFY_PROVED, NULL, __VA_ARGS__)
+#define judge_off(j, fault, ...) judge_conclude(j, VERIFY_OFF, fault, __VA_ARGS__)
+#define judge_unknown(j, fault, ...) judge_conclude(j, VERIFY_UNKNOWN, fault, __VA_ARGS__)
+
+/* The value for a reason: judge_human(f->rate, "B/s").text. */
+static inline struct human judge_human(double value, const char *unit)
+{
+	struct human h;
+
+	human_value(&h, value, unit);
+	return h;
+}
 
 /* A wrong factor that is known. The meaning of `other`, which may be NULL, depends on the group. */
 struct judge_factor {

@@ -367,14 +367,15 @@ static const char **line_of(const struct verify_stream *s, size_t i)
 	return (const char **)(void *)(s->base + i * VERIFY_CHASE_STEP + side * LINE);
 }
 
-/* Sattolo's shuffle, in the lines themselves: the result is always a single cycle. */
-static int link_lines(const struct verify_stream *s, int stop_fd)
+int verify_chase_open(struct verify_chase *c, struct verify_stream *s, int stop_fd)
 {
 	const size_t count = s->size / VERIFY_CHASE_STEP;
 	uint64_t state = 88172645463325252u;
 
+	*c = (struct verify_chase){.at = (const char *)line_of(s, 0)};
 	for (size_t i = 0; i < count; i++)
 		*line_of(s, i) = (const char *)line_of(s, i);
+	/* Sattolo's shuffle, in the lines themselves: the result is always a single cycle. */
 	for (size_t i = count - 1; i > 0; i--) {
 		const char **a = line_of(s, i), **b, *swapped = *a;
 
@@ -384,12 +385,7 @@ static int link_lines(const struct verify_stream *s, int stop_fd)
 		*a = *b;
 		*b = swapped;
 	}
-	return 0;
-}
-
-/* The lines that were linked last are still in the caches. */
-static int flush(const struct verify_stream *s, int stop_fd)
-{
+	/* The lines that were linked last are still in the caches. */
 	for (size_t at = 0; at < s->size; at += LINE) {
 		if (at % (CHASE_SWAPS * LINE) == 0 && verify_stopped(stop_fd))
 			return -EINTR;
@@ -397,14 +393,6 @@ static int flush(const struct verify_stream *s, int stop_fd)
 	}
 	__sync_synchronize();
 	return 0;
-}
-
-int verify_chase_open(struct verify_chase *c, struct verify_stream *s, int stop_fd)
-{
-	int err = link_lines(s, stop_fd);
-
-	*c = (struct verify_chase){.at = (const char *)line_of(s, 0)};
-	return err ? err : flush(s, stop_fd);
 }
 
 int verify_chase_load(void *chase, size_t loads, int stop_fd)
@@ -431,30 +419,24 @@ struct verify_work verify_chase_work(struct verify_chase *c)
 
 /* ---- computations ---- */
 
-static void multiply(void)
-{
-	double x[SPIN_CHAINS];
-
-	for (unsigned i = 0; i < SPIN_CHAINS; i++)
-		x[i] = 1 + i / 8.0;
-	for (unsigned step = 0; step < SPIN_STEPS; step++)
-		for (unsigned i = 0; i < SPIN_CHAINS; i++)
-			x[i] = x[i] * 0.999999 + 1e-6;
-	/* Makes the compiler compute all of them. */
-	__asm__ volatile("" : : "r"(x) : "memory");
-}
-
 static int spin(void *context, size_t amount, int stop_fd)
 {
 	const uint64_t end = verify_cpu_ns() + amount;
 	uint64_t now = verify_cpu_ns(), look = now;
+	double x[SPIN_CHAINS];
 
 	(void)context;
+	for (unsigned i = 0; i < SPIN_CHAINS; i++)
+		x[i] = 1 + i / 8.0;
 	for (; now < end; now = verify_cpu_ns()) {
 		if (now >= look && verify_stopped(stop_fd))
 			return -EINTR;
 		look = now >= look ? now + SPIN_LOOK : look;
-		multiply();
+		for (unsigned step = 0; step < SPIN_STEPS; step++)
+			for (unsigned i = 0; i < SPIN_CHAINS; i++)
+				x[i] = x[i] * 0.999999 + 1e-6;
+		/* Makes the compiler compute all of them. */
+		__asm__ volatile("" : : "r"(x) : "memory");
 	}
 	return 0;
 }

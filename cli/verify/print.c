@@ -6,42 +6,36 @@
 #include "output/output.h"
 #include "verify/verify.h"
 
-/* Of one metric. */
+/* Whether a metric has cells of several families. */
 static bool has_families(const struct verify_run *run)
 {
+	const struct verify_cell *c = run->cells;
+
 	for (size_t i = 1; i < run->cell_count; i++)
-		if (!verify_is_witness(&run->cells[i]) &&
-		    strcmp(run->cells[i].family, run->cells[0].family) != 0 &&
-		    strcmp(run->cells[i].metric, run->cells[0].metric) == 0)
+		if (!verify_is_witness(&c[i]) && strcmp(c[i].family, c->family) != 0 &&
+		    c[i].expected == c->expected)
 			return true;
 	return false;
 }
 
-static void put_place(struct buffer *to, const struct verify_run *run,
-		      const struct verify_result *r)
+/* The times of request and load, the reason of the verdict, and for a socket with a verdict the range
+ * of its channels, whose results follow. */
+static void put_note(struct buffer *to, const struct verify_result *r, size_t count)
 {
-	const struct verify_cell *c = r->cell;
-
-	if (r->socket < 0)
-		buffer_puts(to, "all sockets");
-	else
-		buffer_printf(to, "socket %d", r->socket);
-	if (c->channel >= 0)
-		buffer_printf(to, ", channel %d", c->channel);
-	if (*c->port)
-		buffer_printf(to, strchr(c->port, ':') ? ", port %s" : ", %s", c->port);
-	if (has_families(run))
-		buffer_printf(to, " (%s)", c->family);
-}
-
-/* Appends the range of the channels to the verdict on their socket; their results follow that of
- * the socket. */
-static void put_channels(struct buffer *to, const struct verify_result *r, size_t count)
-{
+	const bool socket = r->cell->channel < 0;
 	double least = INFINITY, most = -INFINITY;
+	struct human took, load;
 
-	for (size_t i = 1; r->verdict != VERIFY_UNKNOWN && i < count && r[i].cell->channel >= 0;
-	     i++) {
+	if (isfinite(r->latency) && socket) {
+		human_value(&took, r->latency * 1e-9, "s");
+		human_value(&load, r->series->load_ns * 1e-9, "s");
+		buffer_printf(to, "%s of the %s that a load took, %.2f requests each%s", took.text,
+			      load.text, r->requests, *r->reason ? "; " : "");
+	}
+	buffer_puts(to, r->reason);
+	if (!socket || r->verdict == VERIFY_UNKNOWN)
+		return;
+	for (size_t i = 1; i < count && r[i].cell->channel >= 0; i++) {
 		least = fmin(least, r[i].share);
 		most = fmax(most, r[i].share);
 	}
@@ -50,69 +44,43 @@ static void put_channels(struct buffer *to, const struct verify_result *r, size_
 			      most);
 }
 
-/* Puts the times of request and load before the reason of the verdict. */
-static void put_latency(struct buffer *to, const struct verify_result *r)
-{
-	struct human took, load;
-
-	if (!isfinite(r->latency) || r->cell->channel >= 0)
-		return;
-	human_value(&took, r->latency * 1e-9, "s");
-	human_value(&load, r->series->load_ns * 1e-9, "s");
-	buffer_printf(to, "%s of the %s that a load took, %.2f requests each%s", took.text,
-		      load.text, r->requests, *r->reason ? "; " : "");
-}
-
-static void put_moved(struct table *t, const struct verify_result *r)
-{
-	const char *unit = verify_load_words[r->series->load].unit;
-	struct human moved;
-
-	/* Nanoseconds are printed as seconds. */
-	if (strcmp(unit, "ns") == 0)
-		human_value(&moved, r->moved / 1e9, "s");
-	else
-		human_value(&moved, r->moved, unit);
-	table_cell(t, "%s", moved.text);
-}
-
-/* For bytes the factor, for a latency its time. */
-static void put_counted(struct table *t, const struct verify_result *r)
-{
-	if (!isfinite(r->fit.slope)) {
-		table_cell(t, "-");
-		table_cell(t, "-");
-	} else if (isfinite(r->latency)) {
-		table_cell(t, "%.1f ns", r->latency);
-		table_cell(t, "±%.1f ns", fabs(r->fit.error / r->requests));
-	} else {
-		table_cell(t, "%.4f", r->fit.slope);
-		table_cell(t, isfinite(r->fit.error) ? "±%.4f" : "-", r->fit.error);
-	}
-}
-
-/* The length without the unit: "memory.read" of a bandwidth. */
-static int length_of_name(const char *metric)
-{
-	static const char unit[] = ".bandwidth";
-	size_t len = strlen(metric), end = sizeof(unit) - 1;
-
-	return (int)(len > end && strcmp(metric + len - end, unit) == 0 ? len - end : len);
-}
-
 static void put_row(struct table *t, const struct verify_run *run, const struct verify_result *r,
 		    const char *note)
 {
+	static const char ending[] = ".bandwidth"; /* a unit, which is left out */
+	const struct verify_cell *c = r->cell;
+	const struct verify_load_words *words = &verify_load_words[r->series->load];
+	const bool ns = strcmp(words->unit, "ns") == 0; /* printed as seconds */
+	size_t len = strlen(c->metric), end = sizeof(ending) - 1;
 	struct buffer place = {0};
+	struct human moved;
 
-	put_place(&place, run, r);
+	if (len > end && strcmp(c->metric + len - end, ending) == 0)
+		len -= end;
+	if (r->socket < 0)
+		buffer_puts(&place, "all sockets");
+	else
+		buffer_printf(&place, "socket %d", r->socket);
+	if (c->channel >= 0)
+		buffer_printf(&place, ", channel %d", c->channel);
+	if (*c->port)
+		buffer_printf(&place, strchr(c->port, ':') ? ", port %s" : ", %s", c->port);
+	if (has_families(run))
+		buffer_printf(&place, " (%s)", c->family);
+	human_value(&moved, ns ? r->moved / 1e9 : r->moved, ns ? "s" : words->unit);
 	table_cell(t, "%d", r->series->node);
-	table_cell(t, "%s%s", verify_is_far(r->series) ? "far " : "",
-		   verify_load_words[r->series->load].name);
-	table_cell(t, "%.*s", length_of_name(r->cell->metric), r->cell->metric);
+	table_cell(t, "%s%s", verify_is_far(r->series) ? "far " : "", words->name);
+	table_cell(t, "%.*s", (int)len, c->metric);
 	table_cell(t, "%s", buffer_text(&place));
-	put_moved(t, r);
-	put_counted(t, r);
+	table_cell(t, "%s", moved.text);
+	if (isfinite(r->latency) && isfinite(r->fit.slope)) {
+		table_cell(t, "%.1f ns", r->latency);
+		table_cell(t, "±%.1f ns", fabs(r->fit.error / r->requests));
+	} else { /* the factor */
+		table_cell(t, isfinite(r->fit.slope) ? "%.4f" : "-", r->fit.slope);
+		table_cell(t, isfinite(r->fit.slope) && isfinite(r->fit.error) ? "±%.4f" : "-",
+			   r->fit.error);
+	}
 	table_cell(t, "%s", verify_verdicts[r->verdict]);
 	table_end_row(t, *note ? note : NULL);
 	buffer_free(&place);
@@ -145,9 +113,8 @@ static void put_text(const struct verify_run *run, const struct verify_result *r
 		{"ERROR", TABLE_RIGHT}, {"VERDICT", 0},         {NULL, 0},
 	};
 	size_t tally[VERIFY_UNKNOWN + 1] = {0};
-	bool known = false, peak = false;
+	bool known = false, peak = false, latencies = false;
 	bool told = true; /* the socket of the next channels has a verdict */
-	bool latencies = false;
 	struct table t;
 
 	table_init(&t, columns);
@@ -159,12 +126,9 @@ static void put_text(const struct verify_run *run, const struct verify_result *r
 		known = known || (r->unit && r->series->load == VERIFY_SPIN);
 		peak = peak || r->series->load == VERIFY_READ_ALL;
 		latencies = latencies || isfinite(r->latency);
-		put_latency(&note, r);
-		buffer_puts(&note, r->reason);
-		if (r->cell->channel < 0) {
+		put_note(&note, r, count - i);
+		if (r->cell->channel < 0)
 			told = r->verdict != VERIFY_UNKNOWN;
-			put_channels(&note, r, count - i);
-		}
 		/* Channels that are proved are only in the range. */
 		if (r->cell->channel < 0 || (told && r->verdict != VERIFY_PROVED))
 			put_row(&t, run, r, buffer_text(&note));
@@ -247,13 +211,11 @@ void verify_print_comments(const struct verify_run *run, const struct verify_res
 
 	put_text(run, results, count, &text);
 	rest = text.data;
-	while ((line = strsep(&rest, "\n")))
-		if (*line || rest) {
-			buffer_puts(to, *line ? "# " : "#");
-			for (; *line; line++)
-				buffer_add(to, (unsigned char)*line < 0x80 ? line : "",
-					   (unsigned char)*line < 0x80);
-			buffer_puts(to, "\n");
-		}
+	while ((line = strsep(&rest, "\n")) && (*line || rest)) {
+		buffer_puts(to, *line ? "# " : "#");
+		for (; *line; line++) /* ASCII only */
+			buffer_add(to, line, (unsigned char)*line < 0x80);
+		buffer_puts(to, "\n");
+	}
 	buffer_free(&text);
 }

@@ -141,9 +141,14 @@ static void put_cells(struct buffer *to, const struct verify_run *run, size_t fr
 	}
 }
 
-/* Unknown facts are left out. */
-static void put_facts(struct buffer *to, const struct verify_run *run)
+/* Cells come before the first series that counted them. */
+void verify_put_run(struct buffer *to, const struct verify_run *run)
 {
+	size_t done = 0;
+
+	buffer_printf(to, ENTRY "\n\tversion %d\n\tuncore %s\n\tdate %s\n\tcache %.0f\n", VERSION,
+		      run->version, run->date, run->cache);
+	/* Unknown facts are left out. */
 	if (run->transfers > 0)
 		buffer_printf(to, "\tmodules %.3f %s\n", run->transfers,
 			      run->rated ? "rated" : "configured");
@@ -157,16 +162,6 @@ static void put_facts(struct buffer *to, const struct verify_run *run)
 		buffer_printf(to, "\tlimit %.3f\n", run->limit);
 	if (*run->hypervisor)
 		buffer_printf(to, "\thypervisor %s\n", run->hypervisor);
-}
-
-/* Cells come before the first series that counted them. */
-void verify_put_run(struct buffer *to, const struct verify_run *run)
-{
-	size_t done = 0;
-
-	buffer_printf(to, ENTRY "\n\tversion %d\n\tuncore %s\n\tdate %s\n\tcache %.0f\n", VERSION,
-		      run->version, run->date, run->cache);
-	put_facts(to, run);
 	for (size_t i = 0; i < run->series_count; i++) {
 		const struct verify_series *s = &run->series[i];
 		const size_t end = s->first_cell + s->cell_count;
@@ -180,16 +175,6 @@ void verify_put_run(struct buffer *to, const struct verify_run *run)
 }
 
 /* ---- from text ---- */
-
-static bool find_load(const char *name, enum verify_load *into)
-{
-	for (unsigned i = 0; i < VERIFY_LOADS; i++)
-		if (strcmp(name, verify_load_words[i].name) == 0) {
-			*into = (enum verify_load)i;
-			return true;
-		}
-	return false;
-}
 
 static const char *take_round(struct verify_run *run, const char *text)
 {
@@ -255,36 +240,41 @@ static bool take_id(const char **text, const char *label, int *into)
 	return true;
 }
 
-/* The device of a file, after the fields that all series have. */
-static bool take_device(const char **text, struct verify_series *s)
+static bool take_load(const char **text, enum verify_load *into)
 {
-	if (!take_label(text, " device "))
-		return true;
-	if (!take_word(text, s->device, sizeof(s->device)) || !take_label(text, " port ") ||
-	    !take_word(text, s->port, sizeof(s->port)) || !take_label(text, " disk ") ||
-	    !cli_number(text, &s->disk))
+	char word[16];
+	unsigned i = 0;
+
+	if (!take_word(text, word, sizeof(word)))
 		return false;
-	if (strcmp(s->port, "-") == 0)
-		*s->port = '\0';
-	return true;
+	while (i < VERIFY_LOADS && strcmp(word, verify_load_words[i].name) != 0)
+		i++;
+	*into = (enum verify_load)i;
+	return i < VERIFY_LOADS;
 }
 
 static const char *take_series(struct verify_run *run, const char *text)
 {
 	struct verify_series s = {0};
-	char load[16];
 	double elsewhere = 0;
 
-	if (!take_word(&text, load, sizeof(load)) || !take_id(&text, " node ", &s.node) ||
+	if (!take_load(&text, &s.load) || !take_id(&text, " node ", &s.node) ||
 	    !take_id(&text, " socket ", &s.socket) || !take_id(&text, " cpu ", &s.cpu) ||
 	    !take_id(&text, " of ", &s.cpu_socket) || !take_label(&text, " memory ") ||
 	    !cli_number(&text, &s.memory) || !take_label(&text, " elsewhere ") ||
-	    !cli_number(&text, &elsewhere) || elsewhere > 1e15 || !find_load(load, &s.load))
+	    !cli_number(&text, &elsewhere) || elsewhere > 1e15)
 		return "not a series";
+	s.elsewhere = (size_t)elsewhere;
 	s.bare = take_label(&text, BARE);
 	if ((take_label(&text, " ns ") && !cli_number(&text, &s.load_ns)) ||
-	    (take_id(&text, " cpus ", &s.cpus) && s.cpus < 1) || !take_device(&text, &s))
+	    (take_id(&text, " cpus ", &s.cpus) && s.cpus < 1) ||
+	    (take_label(&text, " device ") &&
+	     (!take_word(&text, s.device, sizeof(s.device)) || !take_label(&text, " port ") ||
+	      !take_word(&text, s.port, sizeof(s.port)) || !take_label(&text, " disk ") ||
+	      !cli_number(&text, &s.disk))))
 		return "not a series";
+	if (strcmp(s.port, "-") == 0)
+		*s.port = '\0';
 	if (take_label(&text, " coverage "))
 		return "multiplexed counters, which this uncore cannot judge";
 	if (*text)
@@ -293,7 +283,6 @@ static const char *take_series(struct verify_run *run, const char *text)
 		return "a series without cells";
 	if (run->series_count == SERIES_MOST)
 		return TOO_MANY;
-	s.elsewhere = (size_t)elsewhere;
 	verify_add_series(run, &s);
 	return NULL;
 }
@@ -343,6 +332,12 @@ static bool take_fact(struct verify_run *run, const char *line)
 	char speed[16];
 	int node;
 
+	if (take_label(&line, "uncore "))
+		return take_word(&line, run->version, sizeof(run->version));
+	if (take_label(&line, "date "))
+		return take_word(&line, run->date, sizeof(run->date));
+	if (take_label(&line, "cache "))
+		return cli_number(&line, &run->cache);
 	if (take_label(&line, "modules "))
 		return cli_number(&line, &run->transfers) && take_label(&line, " ") &&
 		       take_word(&line, speed, sizeof(speed)) && !*line &&
@@ -364,34 +359,11 @@ static bool take_fact(struct verify_run *run, const char *line)
 	return true;
 }
 
-static const char *take_head(struct verify_run *run, const char *line, bool *whole)
-{
-	int version;
-
-	if (take_id(&line, "version ", &version)) {
-		*whole = version == UNENDED;
-		return version == VERSION || version == UNENDED
-			       ? NULL
-			       : "written by a later uncore, which this one cannot read";
-	}
-	if ((take_label(&line, "uncore ") &&
-	     take_word(&line, run->version, sizeof(run->version))) ||
-	    (take_label(&line, "date ") && take_word(&line, run->date, sizeof(run->date))))
-		return NULL;
-	if (take_label(&line, "cache ") && cli_number(&line, &run->cache))
-		return NULL;
-	if (take_fact(run, line))
-		return NULL;
-	return "not a line of a report";
-}
-
 /* Returns NULL, or an error. */
 static const char *take_line(struct verify_run *run, const char *line, bool *whole)
 {
-	if (strcmp(line, END) == 0) {
-		*whole = true;
-		return NULL;
-	}
+	int version;
+
 	if (take_label(&line, "round "))
 		return take_round(run, line);
 	if (take_label(&line, "series "))
@@ -400,7 +372,17 @@ static const char *take_line(struct verify_run *run, const char *line, bool *who
 		return take_cell(run, line);
 	if (take_label(&line, "alternative "))
 		return take_alternative(run, line);
-	return take_head(run, line, whole);
+	if (take_id(&line, "version ", &version)) {
+		*whole = version == UNENDED;
+		return version == VERSION || version == UNENDED
+			       ? NULL
+			       : "written by a later uncore, which this one cannot read";
+	}
+	if (strcmp(line, END) == 0)
+		*whole = true;
+	else if (!take_fact(run, line))
+		return "not a line of a report";
+	return NULL;
 }
 
 bool verify_parse_run(struct verify_run *run, const char *text, char why[VERIFY_WHY])
