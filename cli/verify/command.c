@@ -43,56 +43,46 @@ static int take_lock(void)
 	return -1;
 }
 
-/* ---- before and after ---- */
-
-/* Announces the largest numbers of a socket. */
-static void announce_peak(const struct verify *v)
+static struct human bytes(uint64_t count)
 {
-	uint64_t memory = 0;
-	size_t cpus = 0;
-	struct human used;
+	struct human h;
 
-	for (size_t i = 0; i < v->node_count; i++) {
-		const int socket = v->nodes[i].socket;
-		const size_t count = peak_cpus(v, socket);
-		uint64_t sum = 0;
-
-		for (size_t k = 0; k < v->node_count; k++)
-			sum += v->nodes[k].socket == socket && !v->nodes[k].bare
-				       ? v->nodes[k].memory_all
-				       : 0;
-		memory = sum > memory ? sum : memory;
-		cpus = count > cpus ? count : cpus;
-	}
-	human_value_in(&used, (double)memory, "B", UNITS_IEC);
-	cli_error("verify reads with all CPUs of a socket together (%zu), for %.1f s on each "
-		  "socket, from up to %s of memory: it may slow down other programs",
-		  cpus, (double)peak_ns(v) / 1e9, used.text);
+	human_value_in(&h, (double)count, "B", UNITS_IEC);
+	return h;
 }
 
 static void announce(const struct verify *v)
 {
 	const char *hypervisor = uncore_hypervisor(v->cli->u);
 	struct buffer cpus = {0};
-	uint64_t memory = 0;
-	struct human used, room;
+	uint64_t memory = 0, memory_all = 0; /* the most of a node, of a socket */
+	size_t peak = 0;                     /* the most CPUs of a socket */
 
 	for (size_t i = 0; i < v->node_count; i++) {
-		memory = v->nodes[i].memory > memory ? v->nodes[i].memory : memory;
-		buffer_printf(&cpus, "%s%d", i ? ", " : "", v->nodes[i].cpu);
+		const struct node *n = &v->nodes[i];
+		const size_t count = peak_cpus(v, n->socket);
+		uint64_t sum = 0;
+
+		for (const struct node *other = v->nodes; other < v->nodes + v->node_count; other++)
+			sum += other->socket == n->socket && !other->bare ? other->memory_all : 0;
+		memory = n->memory > memory ? n->memory : memory;
+		memory_all = sum > memory_all ? sum : memory_all;
+		peak = count > peak ? count : peak;
+		buffer_printf(&cpus, "%s%d", i ? ", " : "", n->cpu);
 	}
-	human_value_in(&used, (double)memory, "B", UNITS_IEC);
-	human_value_in(&room, (double)v->free, "B", UNITS_IEC);
 	if (v->moves)
 		cli_error("verify moves data for about %.0f s with CPU %s, on one node after "
 			  "another; it takes up to %s of memory (%s are free)",
-			  (double)v->time_ns / 1e9, cpus.data, used.text, room.text);
+			  (double)v->time_ns / 1e9, cpus.data, bytes(memory).text,
+			  bytes(v->free).text);
 	else if (v->counts)
 		cli_error("verify %s CPU %s, for about %.0f s in all",
 			  v->loads & 1u << VERIFY_SPIN ? "runs computations on" : "moves data with",
 			  cpus.data, (double)v->time_ns / 1e9);
 	if (v->loads & 1u << VERIFY_READ_ALL)
-		announce_peak(v);
+		cli_error("verify reads with all CPUs of a socket together (%zu), for %.1f s on "
+			  "each socket, from up to %s of memory: it may slow down other programs",
+			  peak, (double)peak_ns(v) / 1e9, bytes(memory_all).text);
 	if (v->assumed && v->moves)
 		cli_error("note: the kernel does not report the size of the caches: 256 MiB are "
 			  "assumed");

@@ -91,8 +91,6 @@ static void compare(struct judged *j, double value, double known, double error, 
 #define CHANGES_MOST 0.005 /* error of the frequency beyond which there is no verdict */
 #define STOPS 0.01         /* a clock that is slower by this on an idle machine stops at times */
 
-/* ---- the time-stamp counter: counted by the kernel, and read by RDTSC ---- */
-
 static double error_of_ratio(const struct judged *j, size_t witness)
 {
 	double sum = 0, squares = 0, count = 0;
@@ -111,6 +109,7 @@ static double error_of_ratio(const struct judged *j, size_t witness)
 	return count > 1 ? sqrt(fmax(squares - sum * sum / count, 0) / (count - 1) / count) : NAN;
 }
 
+/* The time-stamp counter is counted by the kernel, and read by RDTSC. */
 static bool check_ticks(struct judged *j)
 {
 	double value = mean_of(j, j->own, NULL), ratio, near, whole;
@@ -140,10 +139,8 @@ static bool check_ticks(struct judged *j)
 			 judge_human(j->result->known, "Hz").text);
 }
 
-/* ---- memory: half of the transfers of its modules ---- */
-
-/* If only the rated speed of the modules is known, a slower clock is no fault. `stops`: the part by
- * which the clock is slower on an idle machine. */
+/* The clock of memory is half of the transfers of its modules. If only their rated speed is known, a
+ * slower clock is no fault. `stops`: the part by which the clock is slower on an idle machine. */
 static bool conclude_modules(struct judged *j, double stops)
 {
 	/* `other` is the size relative to the correct clock. */

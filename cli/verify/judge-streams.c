@@ -268,34 +268,30 @@ static bool check_channels(struct judged *j)
 	return j->result->fault;
 }
 
-/* Whether the series has stores of the same data that lack the same part. */
-static bool is_lost_by(const struct judged *j, const struct verify_series *s)
-{
-	if (s->load != VERIFY_WRITE || s->node != j->series->node ||
-	    s->cpu_socket != j->series->cpu_socket || s->elsewhere)
-		return false;
-	for (size_t i = s->first_cell; i < s->first_cell + s->cell_count; i++) {
-		const struct verify_cell *c = &j->run->cells[i];
-		struct verify_fit fit;
-
-		if (c->expected->group != j->expected->group || c->channel >= 0 ||
-		    c->socket != j->cell->socket || strcmp(c->family, j->cell->family) != 0 ||
-		    !verify_is_expected(s, c))
-			continue;
-		judge_fit(s, i, false, &fit);
-		if (fit.error <= JUDGE_ERROR_MOST && fit.slope < 1 - judge_limits(j)->less &&
-		    fabs(fit.slope - j->slope) <=
-			    LOST_ALIKE + 2 * hypot(fit.error, j->tolerance / 2))
-			return true;
-	}
-	return false;
-}
-
+/* Whether stores of the same data, in any series, lack the same part. */
 static bool is_lost_by_stores(const struct judged *j)
 {
-	for (size_t i = 0; i < j->run->series_count; i++)
-		if (is_lost_by(j, &j->run->series[i]))
-			return true;
+	for (size_t k = 0; k < j->run->series_count; k++) {
+		const struct verify_series *s = &j->run->series[k];
+		const bool alike = s->load == VERIFY_WRITE && s->node == j->series->node &&
+				   s->cpu_socket == j->series->cpu_socket && !s->elsewhere;
+
+		for (size_t i = s->first_cell; alike && i < s->first_cell + s->cell_count; i++) {
+			const struct verify_cell *c = &j->run->cells[i];
+			struct verify_fit fit;
+
+			if (c->expected->group != j->expected->group || c->channel >= 0 ||
+			    c->socket != j->cell->socket ||
+			    strcmp(c->family, j->cell->family) != 0 || !verify_is_expected(s, c))
+				continue;
+			judge_fit(s, i, false, &fit);
+			if (fit.error <= JUDGE_ERROR_MOST &&
+			    fit.slope < 1 - judge_limits(j)->less &&
+			    fabs(fit.slope - j->slope) <=
+				    LOST_ALIKE + 2 * hypot(fit.error, j->tolerance / 2))
+				return true;
+		}
+	}
 	return false;
 }
 

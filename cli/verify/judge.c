@@ -300,8 +300,6 @@ bool judge_is_noisy(struct judged *j, const struct judge_part *part, double whol
 			     place ? place : socket);
 }
 
-/* ---- one cell ---- */
-
 static judge_check *const *const checks_of[VERIFY_GROUPS] = {
 	[VERIFY_MEMORY] = stream_checks,     [VERIFY_LINKS] = stream_checks,
 	[VERIFY_AGENTS] = stream_checks,     [VERIFY_FABRIC] = stream_checks,
@@ -312,26 +310,6 @@ static judge_check *const *const checks_of[VERIFY_GROUPS] = {
 };
 
 /* ---- channels: even shares of what their socket counts ---- */
-
-static void judge_channel(struct judged *j, const struct verify_result *socket, double sum,
-			  size_t count)
-{
-	struct verify_result *r = j->result;
-
-	r->share = r->fit.slope * (double)count / sum;
-	if (socket->verdict == VERIFY_UNKNOWN || !isfinite(r->share) ||
-	    r->fit.error * (double)count / sum > JUDGE_FACTOR)
-		judge_unknown(j, socket->fault, "%s",
-			      *socket->reason ? socket->reason : "other programs moved too much");
-	else if (r->share >= JUDGE_SHARE_LEAST && r->share <= JUDGE_SHARE_MOST)
-		judge_proved(j, "%s", "");
-	else /* If the sum is complete, it is no fault: there may be 12 modules on 8 channels. */
-		judge_conclude(
-			j, socket->verdict == VERIFY_PROVED ? VERIFY_UNKNOWN : VERIFY_OFF, "uneven",
-			"%.2f of an even share: its modules differ from others, or it is counted "
-			"wrongly",
-			r->share);
-}
 
 /* Whether the node is the only one of its kind in its socket: channels of several nodes are not
  * judged. */
@@ -392,10 +370,24 @@ static void add_channels(struct results *all, struct judged *j)
 	for (size_t i = 0; i < j->run->cell_count; i++)
 		count += has_share(j, i, complete, sum);
 	for (size_t i = 0; count >= 2 && i < j->run->cell_count; i++) {
+		struct verify_result *r;
+
 		if (!has_share(j, i, complete, sum))
 			continue;
-		j->result = add_result(all, j, i);
-		judge_channel(j, &socket, sum, count);
+		r = j->result = add_result(all, j, i);
+		r->share = r->fit.slope * (double)count / sum;
+		if (socket.verdict == VERIFY_UNKNOWN || !isfinite(r->share) ||
+		    r->fit.error * (double)count / sum > JUDGE_FACTOR)
+			judge_unknown(j, socket.fault, "%s",
+				      *socket.reason ? socket.reason
+						     : "other programs moved too much");
+		else if (r->share >= JUDGE_SHARE_LEAST && r->share <= JUDGE_SHARE_MOST)
+			judge_proved(j, "%s", "");
+		else /* If the sum is complete, it is no fault: 12 modules on 8 channels. */
+			judge_conclude(j, complete ? VERIFY_UNKNOWN : VERIFY_OFF, "uneven",
+				       "%.2f of an even share: its modules differ from others, or "
+				       "it is counted wrongly",
+				       r->share);
 	}
 }
 

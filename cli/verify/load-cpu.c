@@ -244,8 +244,9 @@ static int bind_node(const struct verify_stream *s)
 	if (s->node >= MOST_NODES)
 		return -EINVAL;
 	mask[(size_t)s->node / bits] = 1ul << (size_t)s->node % bits;
-	return syscall(SYS_mbind, s->base, s->size, BIND, mask, MOST_NODES + 1, STRICT) ? -errno
-											: 0;
+	if (syscall(SYS_mbind, s->base, s->size, BIND, mask, MOST_NODES + 1, STRICT))
+		return -errno;
+	return 0;
 }
 
 /* Populates all pages now: the kernel zeroes a page at its first use, which would be further

@@ -45,34 +45,27 @@
 
 /* ---- the disks of a block device, by the links of sysfs ---- */
 
-/* The last PCI device in `path`, which is the disk's own: "0000:3b:00.0"; VMD's domains have five
- * digits. */
-static bool find_address(const char *path, char *into, size_t room)
+/* Adds the last PCI device in `path`, which is the disk's own: "0000:3b:00.0"; VMD's domains have five
+ * digits. Further ones may be dropped when the array is full: it is then known that there are
+ * several. False: there is none. */
+static bool add_address(struct disk *d, const char *path)
 {
-	bool found = false;
+	char address[sizeof(d->addresses[0])] = "";
+	size_t i = 0;
 
 	for (const char *at = path; (at = strchr(at, '/')); at++) {
 		const size_t len = strcspn(at + 1, "/");
 		int end = 0;
 
 		sscanf(at + 1, "%*5[0-9a-f]:%*2[0-9a-f]:%*2[0-9a-f].%*1[0-9a-f]%n", &end);
-		if (len < 12 || len >= room || (size_t)end != len)
-			continue;
-		snprintf(into, room, "%.*s", (int)len, at + 1);
-		found = true;
+		if (len >= 12 && (size_t)end == len)
+			snprintf(address, sizeof(address), "%.*s", (int)len, at + 1);
 	}
-	return found;
-}
-
-/* Further addresses may be dropped when the array is full: it is then known that there are
- * several. */
-static void add_address(struct disk *d, const char *address)
-{
-	for (size_t i = 0; i < d->count; i++)
-		if (strcmp(d->addresses[i], address) == 0)
-			return;
-	if (d->count < DISK_MOST)
-		snprintf(d->addresses[d->count++], sizeof(d->addresses[0]), "%s", address);
+	while (i < d->count && strcmp(d->addresses[i], address) != 0)
+		i++;
+	if (*address && i == d->count && i < DISK_MOST)
+		memcpy(d->addresses[d->count++], address, sizeof(address));
+	return *address;
 }
 
 static const char *name_of(const char *path)
@@ -84,7 +77,7 @@ static const char *name_of(const char *path)
  * are in the directory of its subsystem. */
 static bool add_controllers(struct disk *d, const char *path)
 {
-	char pattern[PATH_MAX], address[32];
+	char pattern[PATH_MAX];
 	bool found = false;
 	glob_t g;
 
@@ -97,10 +90,7 @@ static bool add_controllers(struct disk *d, const char *path)
 					   ? NULL
 					   : realpath(g.gl_pathv[i], NULL);
 
-		if (controller && find_address(controller, address, sizeof(address))) {
-			add_address(d, address);
-			found = true;
-		}
+		found = (controller && add_address(d, controller)) || found;
 		free(controller);
 	}
 	globfree(&g);
@@ -131,7 +121,7 @@ static int add_slaves(struct disk *d, const char *path, unsigned depth, char why
 
 static bool add_disk(struct disk *d, char *path, unsigned depth, char why[DISK_WHY])
 {
-	char file[PATH_MAX + 16], address[32];
+	char file[PATH_MAX + 16];
 	int slaves;
 
 	snprintf(file, sizeof(file), "%s/partition", path);
@@ -141,11 +131,7 @@ static bool add_disk(struct disk *d, char *path, unsigned depth, char why[DISK_W
 	if (slaves)
 		return slaves > 0;
 	d->parts++;
-	if (find_address(path, address, sizeof(address))) {
-		add_address(d, address);
-		return true;
-	}
-	if (strstr(path, "/nvme-subsystem/") && add_controllers(d, path))
+	if (add_address(d, path) || (strstr(path, "/nvme-subsystem/") && add_controllers(d, path)))
 		return true;
 	snprintf(why, DISK_WHY, "%s belongs to no PCI device: no counter of PCIe counts its data",
 		 name_of(path));

@@ -31,21 +31,6 @@ static int find_amount(const struct verify_work *work, const struct verify_pace 
 	return err;
 }
 
-static void shuffle(unsigned *order, unsigned count)
-{
-	uint64_t state = cli_now_ns() | 1;
-
-	for (unsigned i = 0; i < count; i++)
-		order[i] = i % VERIFY_AMOUNTS;
-	for (unsigned i = count; i > 1; i--) {
-		const unsigned k = (unsigned)((verify_random(&state) >> 32) % i);
-		const unsigned swapped = order[i - 1];
-
-		order[i - 1] = order[k];
-		order[k] = swapped;
-	}
-}
-
 int verify_rounds(struct verify_series *series, const struct verify_work *work,
 		  const struct verify_pace *pace)
 {
@@ -53,13 +38,20 @@ int verify_rounds(struct verify_series *series, const struct verify_work *work,
 	const unsigned count = pace->repeats * VERIFY_AMOUNTS;
 	unsigned *order = cli_realloc(NULL, count, sizeof(*order));
 	struct verify_reading *unused = cli_realloc(NULL, series->cell_count, sizeof(*unused));
+	uint64_t state = cli_now_ns() | 1;
 	size_t amount = 0;
 	int err = find_amount(work, pace, &amount);
 
-	shuffle(order, count);
+	/* A random order. */
+	for (unsigned i = 0; i < count; i++) {
+		const unsigned k = (unsigned)((verify_random(&state) >> 32) % (i + 1));
+
+		order[i] = k < i ? order[k] : 0;
+		order[k] = quarters[i % VERIFY_AMOUNTS];
+	}
 	err = err ? err : pace->read(pace->context, unused);
 	for (unsigned i = 0; !err && i < count; i++) {
-		const size_t part = amount / 4 * quarters[order[i]];
+		const size_t part = amount / 4 * order[i];
 		const uint64_t end = cli_now_ns() + pace->round_ns;
 
 		if (pace->show)
@@ -113,37 +105,28 @@ static int start(struct thread *t, int cpu)
 	return -err;
 }
 
-/* The data that all threads have loaded so far, and the time. */
-static double loaded(const struct thread *threads, size_t count, uint64_t *now)
-{
-	double sum = 0;
-
-	*now = cli_now_ns();
-	for (size_t i = 0; i < count; i++)
-		sum += (double)atomic_load_explicit(&threads[i].bytes, memory_order_relaxed);
-	return sum;
-}
-
 /* The first round, in which the threads start, is not used. */
 static int run_rounds(struct verify_series *s, const struct verify_ceiling *c,
 		      const struct thread *threads, const struct verify_pace *pace)
 {
 	struct verify_reading *unused = cli_realloc(NULL, s->cell_count, sizeof(*unused));
-	uint64_t before_ns = 0, now_ns;
-	double before = 0;
+	uint64_t before = 0, before_ns = 0;
 	int err = 0;
 
 	for (unsigned i = 0; !err && i <= pace->repeats; i++) {
 		struct verify_reading *r = unused;
-		double now, seconds;
+		uint64_t now = 0, now_ns;
+		double seconds;
 
 		if (pace->show && i)
 			pace->show(pace->context, i - 1, pace->repeats);
 		err = cli_sleep_until(cli_now_ns() + pace->round_ns, pace->stop_fd);
-		now = loaded(threads, c->count, &now_ns);
+		now_ns = cli_now_ns();
+		for (size_t k = 0; k < c->count; k++)
+			now += atomic_load_explicit(&threads[k].bytes, memory_order_relaxed);
 		seconds = (double)(now_ns - before_ns) / 1e9;
 		if (!err && i) {
-			r = verify_add_round(s, now - before);
+			r = verify_add_round(s, (double)(now - before));
 			r[c->cell - s->first_cell] = (struct verify_reading){
 				.amount = c->peak * seconds, .seconds = seconds};
 		}

@@ -54,40 +54,32 @@ struct caches {
 	uint64_t last, all; /* of the last level, and of all levels */
 };
 
-/* Adds the caches of which the CPU is the first one that shares them. */
-static void add_caches_of(int cpu, struct caches *into)
-{
-	bool found = false;
-
-	for (int index = 4; index >= 0; index--) {
-		char folder[80];
-		struct buffer size = {0}, shared = {0};
-
-		snprintf(folder, sizeof(folder), "/sys/devices/system/cpu/cpu%d/cache/index%d", cpu,
-			 index);
-		if (!buffer_read(&size, "%s/size", folder) &&
-		    (buffer_read(&shared, "%s/shared_cpu_list", folder) ||
-		     strtol(buffer_text(&shared), NULL, 10) == cpu)) {
-			const uint64_t bytes = strtoull(buffer_text(&size), NULL, 10) << 10;
-
-			into->last += found ? 0 : bytes;
-			into->all += bytes;
-		}
-		found = found || size.len;
-		buffer_free(&size);
-		buffer_free(&shared);
-	}
-}
-
+/* Each cache counts once, with the first CPU that shares it. */
 static struct caches caches_of_socket(const struct uncore *u, int socket)
 {
 	struct caches sum = {0, 0};
 
 	for (size_t i = 0; i < uncore_cpu_count(u); i++) {
 		const struct uncore_cpu *c = uncore_cpu_at(u, i);
+		bool last = c->online && c->socket == socket;
 
-		if (c->online && c->socket == socket)
-			add_caches_of(c->id, &sum);
+		for (int index = last ? 4 : -1; index >= 0; index--) {
+			static const char folder[] = "/sys/devices/system/cpu";
+			struct buffer size = {0}, shared = {0};
+			uint64_t bytes;
+
+			buffer_read(&size, "%s/cpu%d/cache/index%d/size", folder, c->id, index);
+			buffer_read(&shared, "%s/cpu%d/cache/index%d/shared_cpu_list", folder,
+				    c->id, index);
+			bytes = shared.len && strtol(shared.data, NULL, 10) != c->id
+					? 0
+					: strtoull(buffer_text(&size), NULL, 10) << 10;
+			sum.last += last ? bytes : 0;
+			sum.all += bytes;
+			last = last && !size.len;
+			buffer_free(&size);
+			buffer_free(&shared);
+		}
 	}
 	return sum;
 }
@@ -211,25 +203,22 @@ bool node_is_first_of_socket(const struct verify *v, const struct node *n)
 
 const struct node *node_far(const struct verify *v, const struct node *n)
 {
-	const struct node *next = NULL, *first = NULL;
+	const struct node *far = NULL;
 
-	for (size_t i = 0; i < v->node_count; i++) {
-		const struct node *other = &v->nodes[i];
-
-		if (other->socket != n->socket && (!first || other->socket < first->socket))
-			first = other;
-		if (other->socket > n->socket && (!next || other->socket < next->socket))
-			next = other;
-	}
-	return next ? next : first;
+	/* As unsigned numbers the distances of lower sockets are larger than those of higher ones. */
+	for (const struct node *other = v->nodes; other < v->nodes + v->node_count; other++)
+		if (other->socket != n->socket &&
+		    (!far ||
+		     (unsigned)(other->socket - n->socket) < (unsigned)(far->socket - n->socket)))
+			far = other;
+	return far;
 }
 
-/* The CPUs of nodes with too little memory still move the data of other nodes, and spin. False: no
- * node has enough. */
-static bool find_rooms(struct verify *v)
+int nodes_find_memory(struct verify *v)
 {
 	v->free = UINT64_MAX;
 	v->run.hinted = HINTED;
+	/* The CPUs of nodes with too little memory still move the data of other nodes, and spin. */
 	for (size_t i = 0; i < v->node_count; i++) {
 		const uint64_t room = free_memory(v->nodes[i].id);
 
@@ -241,12 +230,7 @@ static bool find_rooms(struct verify *v)
 		else if (room < v->free)
 			v->free = room;
 	}
-	return v->free != UINT64_MAX;
-}
-
-int nodes_find_memory(struct verify *v)
-{
-	if (!find_rooms(v)) {
+	if (v->free == UINT64_MAX) {
 		cli_error("no node has enough free memory");
 		return CLI_UNAVAILABLE;
 	}

@@ -102,13 +102,6 @@ static bool needs(const struct verify_run *run, enum verify_load load, bool far)
 	return false;
 }
 
-/* The count of a row. A rate would not do: it is over the time of each counter, and no data were
- * moved while counters were read. A mean is multiplied by its weight to give the sum. */
-static double amount_of(const struct uncore_row *row)
-{
-	return isfinite(row->weight) ? row->value * row->weight : row->counted->amount;
-}
-
 /* A latency without requests has no value, but its amount is 0: all of its counters ran, and the
  * first one of the formula, which counts the waiting time, is 0. */
 static bool is_idle(const struct uncore_sample *sample, size_t row)
@@ -140,8 +133,12 @@ static int read_cells(void *context, struct verify_reading *into)
 		bool whole = (row->quality == UNCORE_MEASURED || row->quality == UNCORE_SUSPECT) &&
 			     !(row->counted->coverage < 0.999);
 
-		*into = (struct verify_reading){.amount = whole ? amount_of(row) : NAN,
-						.seconds = row->counted->seconds};
+		/* A rate would not do: it is over the time of each counter, and no data were moved
+		 * while counters were read. A mean is multiplied by its weight to give the sum. */
+		*into = (struct verify_reading){.amount = NAN, .seconds = row->counted->seconds};
+		if (whole)
+			into->amount = isfinite(row->weight) ? row->value * row->weight
+							     : row->counted->amount;
 		if (!verify_is_latency(v->run.cells[i].expected))
 			continue;
 		if (whole) {
@@ -222,19 +219,14 @@ static int run_series(struct verify *v, struct verify_series *s, const struct ve
 	return verify_rounds(s, work, &pace);
 }
 
-/* ---- streams ---- */
-
 static int run_on_stream(struct verify *v, struct verify_series *s,
 			 const struct verify_stream *stream, const struct verify_work *work)
 {
-	size_t before = 0, after = 0;
 	int err = pin(s->cpu);
 
 	s->memory = (double)stream->size;
-	err = err ? err : verify_stream_elsewhere(stream, &before);
 	err = err ? err : run_series(v, s, work);
-	err = err ? err : verify_stream_elsewhere(stream, &after);
-	s->elsewhere = before > after ? before : after;
+	err = err ? err : verify_stream_elsewhere(stream, &s->elsewhere);
 	s->round_count = err ? 0 : s->round_count;
 	return err;
 }
@@ -301,9 +293,7 @@ static int chase_node(struct verify *v, const struct node *n)
 	return run_loads(v, n, (const enum verify_load[]){VERIFY_CHASE}, 1);
 }
 
-/* ---- a busy CPU ---- */
-
-/* Once for each socket: clocks and energy are not counted by node. */
+/* A busy CPU, once for each socket: clocks and energy are not counted by node. */
 static int spin_node(struct verify *v, const struct node *n)
 {
 	const struct verify_work work = verify_spin_work();
@@ -314,8 +304,6 @@ static int spin_node(struct verify *v, const struct node *n)
 	err = pin(n->cpu);
 	return err ? err : run_series(v, add_series(v, VERIFY_SPIN, n, n), &work);
 }
-
-/* ---- devices ---- */
 
 /* Only the device moves data; the CPU waits for it. */
 static int move_file(struct verify *v, const struct node *n, struct device *d,
@@ -415,30 +403,20 @@ static void add_readers(const struct verify *v, const struct node *n,
 					       .node = stream->node};
 }
 
-static int count_elsewhere(const struct verify_stream *streams, size_t count, size_t *pages)
-{
-	size_t sum = 0, part;
-	int err = 0;
-
-	for (size_t i = 0; !err && i < count; i++) {
-		err = verify_stream_elsewhere(&streams[i], &part);
-		sum += err ? 0 : part;
-	}
-	*pages = sum > *pages ? sum : *pages;
-	return err;
-}
-
 static int read_all(struct verify *v, struct verify_series *s, const struct verify_ceiling *c,
 		    const struct verify_stream *streams, size_t count)
 {
 	const struct verify_pace pace = begin_series(v, PEAK_ROUND, peak_rounds(v));
-	int err = count_elsewhere(streams, count, &s->elsewhere);
+	int err = verify_ceiling_rounds(s, c, &pace);
 
 	s->cpus = (int)c->count;
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; !err && i < count; i++) {
+		size_t pages;
+
+		err = verify_stream_elsewhere(&streams[i], &pages);
+		s->elsewhere += err ? 0 : pages;
 		s->memory += (double)streams[i].size;
-	err = err ? err : verify_ceiling_rounds(s, c, &pace);
-	err = err ? err : count_elsewhere(streams, count, &s->elsewhere);
+	}
 	s->round_count = err ? 0 : s->round_count;
 	return err;
 }

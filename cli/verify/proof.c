@@ -22,17 +22,6 @@
 
 /* ---- the report that is kept on this machine ---- */
 
-/* The name of the file. Reports on registers and on PMUs of the kernel are separate. NULL: no
- * report is kept. */
-static const char *name_of(const struct cli *cli)
-{
-	if (cli->root || cli->resctrl)
-		return NULL;
-	if (!cli->source || strcmp(cli->source, "kernel") == 0)
-		return "verified.uncore";
-	return strncmp(cli->source, "regs:", 5) == 0 ? "verified-regs.uncore" : NULL;
-}
-
 static bool is_absolute(const char *path)
 {
 	return path && *path == '/';
@@ -43,11 +32,16 @@ static bool is_absolute(const char *path)
  * share a home directory, which therefore has a directory for each machine. */
 static bool kept_path(const struct cli *cli, bool of_system, struct buffer *to)
 {
-	const char *name = name_of(cli), *system = getenv("STATE_DIRECTORY");
+	const char *name = NULL, *system = getenv("STATE_DIRECTORY");
 	const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
 	struct utsname machine;
 
-	if (!name)
+	/* Reports on registers and on PMUs of the kernel are separate. */
+	if (!cli->source || strcmp(cli->source, "kernel") == 0)
+		name = "verified.uncore";
+	else if (strncmp(cli->source, "regs:", 5) == 0)
+		name = "verified-regs.uncore";
+	if (!name || cli->root || cli->resctrl)
 		return false;
 	if (of_system)
 		buffer_puts(to, is_absolute(system) ? system : SYSTEM);
@@ -137,9 +131,9 @@ static void ignore(struct proof *p, const char *file, const char *why)
 struct candidate {
 	const char *path;
 	struct buffer text;
-	struct timespec time;
-	bool own;   /* a kept report, which only root and this user may have written */
-	bool named; /* named by --show; may be a pipe */
+	int64_t written_ns; /* 0: it could not be read */
+	bool own;           /* a kept report, which only root and this user may have written */
+	bool named;         /* named by --show; may be a pipe */
 };
 
 /* Returns NULL, or why it cannot be read; "" for a file that does not exist. */
@@ -160,7 +154,6 @@ static const char *read_file(struct candidate *c)
 		why = "users other than root and you can write it";
 	else if (st.st_size > FILE_MOST)
 		why = "larger than 64 MiB";
-	c->time = st.st_mtim;
 	while (!why && n > 0) {
 		char piece[1 << 14];
 
@@ -173,6 +166,7 @@ static const char *read_file(struct candidate *c)
 			why = "larger than 64 MiB";
 	}
 	close(fd);
+	c->written_ns = why ? 0 : st.st_mtim.tv_sec * (int64_t)NS_PER_S + st.st_mtim.tv_nsec;
 	return why;
 }
 
@@ -294,31 +288,28 @@ static void find_kept(struct proof *p, const struct cli *cli)
 {
 	struct candidate own[2] = {{.own = true}, {.own = true}};
 	struct buffer paths[2] = {{0}, {0}};
-	bool there[2] = {false, false};
-	size_t first, i = 0;
+	size_t newer;
 
-	for (; i < 2; i++) {
-		const char *why;
+	for (size_t i = 0; i < 2; i++) {
+		const char *why = NULL;
 
 		p->kept = kept_path(cli, i == 1, &paths[i]);
-		if (!paths[i].len)
-			continue;
 		own[i].path = paths[i].data;
-		why = read_file(&own[i]);
-		there[i] = !why;
+		if (own[i].path)
+			why = read_file(&own[i]);
 		if (why && *why)
 			ignore(p, own[i].path, why);
 	}
-	first = there[1] && (!there[0] || own[1].time.tv_sec > own[0].time.tv_sec ||
-			     (own[1].time.tv_sec == own[0].time.tv_sec &&
-			      own[1].time.tv_nsec > own[0].time.tv_nsec));
-	for (i = 0; i < 2 && !p->file; i++)
-		if (there[first ^ i] && try_candidate(p, &own[first ^ i]))
-			find_changes(p, cli, &own[first ^ i]);
-	for (i = 0; i < 2; i++) {
-		buffer_free(&own[i].text);
-		buffer_free(&paths[i]);
+	newer = own[1].written_ns > own[0].written_ns;
+	for (size_t i = 0; i < 2; i++) {
+		struct candidate *c = &own[newer ^ i];
+
+		if (!p->file && c->written_ns && try_candidate(p, c))
+			find_changes(p, cli, c);
+		buffer_free(&c->text);
 	}
+	buffer_free(&paths[0]);
+	buffer_free(&paths[1]);
 }
 
 void proof_find(struct proof *p, const struct cli *cli)
