@@ -358,7 +358,8 @@ int uncore_snapshot(struct uncore *u, char **out)
 		/* A machine that cannot be scanned is worth a bug report, too: what was read up to
 		 * there stays. */
 		u->error = u->scan_error;
-		r = tree.count ? 0 : r;
+		if (tree.count)
+			r = 0;
 	}
 	unc_root_record(u->root, NULL);
 	if (r == 0) {

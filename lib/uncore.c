@@ -534,7 +534,9 @@ int uncore_device_find(struct uncore *u, const char *name, const struct uncore_d
 		return unc_fail(&u->error, EBUSY,
 				"the machine is not scanned: uncore_scan() first");
 	err = unc_machine_pci(u);
-	return err ? err : unc_pci_find(&u->pci, name, out, &u->error);
+	if (err)
+		return err;
+	return unc_pci_find(&u->pci, name, out, &u->error);
 }
 
 /* ---- memory ---- */

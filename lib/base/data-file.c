@@ -371,7 +371,8 @@ static int check_keys(const struct unc_reader *r, const struct unc_yaml *map,
 		if (node && shape->choice)
 			*(unsigned *)(void *)((char *)into + shape->choice) =
 				(unsigned)choice_count - 1;
-		chosen = node ? node : chosen;
+		if (node)
+			chosen = node;
 	}
 	for (size_t i = 0; i < map->count; i++) {
 		size_t k = 0;

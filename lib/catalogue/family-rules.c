@@ -360,7 +360,8 @@ static enum sign find_sign(const struct unc_family *f, const struct unc_kernel_b
 	     (s->pmus || s->file || s->missing) && found != SIGN_SHOWN && i < f->pmu_count; i++) {
 		enum sign here = sign_on(s, f->pmus[i]);
 
-		found = here ? here : found;
+		if (here)
+			found = here;
 	}
 	return found;
 }

@@ -187,13 +187,15 @@ static int add_event(struct adder *a)
 			struct unc_gap *gap =
 				unc_append(&a->failed, &a->failed_count, sizeof(*gap));
 
-			error = error ? error : err;
+			if (!error)
+				error = err;
 			if (gap)
 				*gap = (struct unc_gap){.pmu = pmu,
 							.why = unc_monitor_keep(a->m, why.text)};
 			r = gap && gap->why ? 0 : unc_nomem(a->e);
 		} else if (enc.cpu >= 0 && !unc_pmu_has_cpu(pmu, enc.cpu)) {
-			elsewhere = elsewhere ? elsewhere : pmu;
+			if (!elsewhere)
+				elsewhere = pmu;
 			cpu = enc.cpu;
 		} else {
 			added = true;
@@ -496,9 +498,10 @@ static int add_needed(struct uncore_monitor *m, const char *name)
 		r = add_metric(m, c->metrics[i]);
 		if (r == 0)
 			m->queries[m->query_count - 1].silent = true;
-		if (r == -ENODEV)
+		if (r == -ENODEV) {
 			unc_monitor_roll_back(m, before);
-		r = r == -ENODEV ? 0 : r;
+			r = 0;
+		}
 	}
 	return r;
 }

@@ -199,7 +199,8 @@ int unc_vendor_describe(const struct uncore_pmu *p, const struct unc_config *con
 		describe(&text, &c, event, umask);
 	if (text.len)
 		*out = unc_text_take(&text);
-	r = text.failed || (r == 0 && text.len && !*out) ? -ENOMEM : r;
+	if (text.failed || (r == 0 && text.len && !*out))
+		r = -ENOMEM;
 	unc_text_finish(&text);
 	free(c.items);
 	free(copy);

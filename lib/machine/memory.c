@@ -378,7 +378,9 @@ static enum spread spread_over(const struct unc_modules *m, size_t sockets)
 
 	for (size_t i = 0; !spread && i < count; i++)
 		spread = spread_by_name(m, sockets, places[i]);
-	return spread ? spread : spread_by_order(m, sockets);
+	if (!spread)
+		spread = spread_by_order(m, sockets);
+	return spread;
 }
 
 /* ---- the channels of modules ---- */
@@ -393,7 +395,8 @@ static int named_channel(const struct unc_module *m, bool *by_word)
 	const char *at = strcasestr(m->bank, "channel"), *digits;
 	uint64_t number;
 
-	at = at ? at : strcasestr(m->locator, "channel");
+	if (!at)
+		at = strcasestr(m->locator, "channel");
 	*by_word = at;
 	if (at) {
 		digits = at += 7 + strspn(at + 7, " _-.:");
@@ -496,7 +499,8 @@ static int check_modules(const struct unc_modules *m, struct uncore_memory *foun
 
 		if (!one->present)
 			continue;
-		first = first ? first : one;
+		if (!first)
+			first = one;
 		if (one->kind != first->kind)
 			return unc_fail(e, ENODATA, "the modules are of different kinds (%s, %s)",
 					unc_module_kind(first->kind), kind);
