@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Pinned reader threads, and a caller that does their work when they cannot. */
+/* Reader threads, each pinned to a CPU. The caller reads for threads that do not wake up in
+ * time. */
 #define _GNU_SOURCE
 #include "source/source.h"
 #include <pthread.h>
@@ -8,8 +9,8 @@
 #include <signal.h>
 #include <stdatomic.h>
 
-/* How long the caller waits for the threads before it reads for them: longer than an idle CPU takes to wake
- * up, and short within an interval of a millisecond. */
+/* How long the caller waits for the threads before it reads for them. This is longer than an idle
+ * CPU takes to wake up, and short within an interval of 1 ms. */
 #define PATIENCE_NS 100000
 
 #define STACK_BYTES ((size_t)256 << 10)
@@ -20,7 +21,7 @@ struct reader {
 	struct unc_readers *all;
 	pthread_t thread;
 	bool threaded;
-	cpu_set_t *set; /* with this CPU alone; if it has a thread */
+	cpu_set_t *set; /* has this CPU alone; NULL if the reader has no thread */
 	size_t set_size;
 	sem_t go;
 	atomic_bool pending; /* neither the thread nor the caller has taken the items of this run */
@@ -29,8 +30,8 @@ struct reader {
 struct unc_readers {
 	void (*item)(void *ctx, size_t i);
 	void *ctx;
-	/* Readers of this run whose items are not done, plus one for the caller. The one who takes it to
-	 * zero is the last, and if that is a thread it wakes the caller with `done`. */
+	/* The number of readers of this run whose items are not done, plus one for the caller. The
+	 * last one decrements it to 0. If that is a thread, it wakes the caller with `done`. */
 	atomic_size_t left;
 	sem_t done;
 	atomic_bool stop;
@@ -72,7 +73,7 @@ static void *serve(void *arg)
 	}
 }
 
-/* Starts the thread, pinned. On failure the reader has none. */
+/* Starts a pinned thread. On failure the reader has no thread, and the caller does its items. */
 static void start(struct reader *r)
 {
 	sigset_t all, before;
@@ -85,8 +86,8 @@ static void start(struct reader *r)
 		return;
 	CPU_ZERO_S(r->set_size, r->set);
 	CPU_SET_S((size_t)r->cpu, r->set_size, r->set);
-	/* The new thread inherits the mask: with everything blocked no handler of the program ever runs on
-	 * its small stack. */
+	/* The new thread inherits the mask. With all signals blocked, no handler of the program
+	 * runs on the thread's small stack. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	r->threaded = pthread_attr_setstacksize(&attr, STACK_BYTES) == 0 &&
@@ -124,7 +125,8 @@ int unc_readers_new(struct unc_readers **out, const int *cpus, size_t count, siz
 	return 0;
 }
 
-/* Waits for the threads, but not for long. To sleep at once would cost a wake-up of this CPU, too. */
+/* Waits actively for the threads, but not for long. Sleeping at once would cost a wake-up of this
+ * CPU, too. */
 static void spin(const struct unc_readers *all)
 {
 	uint64_t end = unc_now_ns() + PATIENCE_NS;
@@ -140,7 +142,8 @@ void unc_readers_run(struct unc_readers *all)
 
 	atomic_store(&all->left, all->count + 1);
 	for (size_t k = 0; k < all->count; k++) {
-		/* From here on a thread that is late from the run before may take them, too. */
+		/* From here on a thread that is late from the previous run may take the items,
+		 * too. */
 		atomic_store(&readers[k].pending, true);
 		if (readers[k].threaded && readers[k].cpu != here)
 			sem_post(&readers[k].go);
@@ -151,7 +154,7 @@ void unc_readers_run(struct unc_readers *all)
 	if (atomic_load(&all->left) == 1)
 		return;
 	spin(all);
-	/* A run never waits for a CPU that does not let its thread run. */
+	/* A run does not wait for a CPU that does not schedule its thread. */
 	for (size_t k = 0; k < all->count; k++)
 		take(&readers[k]);
 	spin(all);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Readings that the caller has, for example of a recording, in place of those of hardware. */
+/* A source whose readings come from the caller, for example from a recording, instead of
+ * hardware. */
 #include "base/text.h"
 #include "source/source.h"
 
@@ -9,7 +10,7 @@
 
 struct replay_source {
 	struct unc_source is;
-	struct uncore_reading **into; /* the caller fills one by one */
+	struct uncore_reading **into; /* the caller's array, which it fills for each reading */
 	size_t count;
 };
 
@@ -37,7 +38,7 @@ static int replay_open(struct unc_source *source, struct uncore_counter *counter
 	free(each);
 	if (r < 0)
 		r = fail(e, r, why);
-	/* The sentences are the caller's. */
+	/* The caller owns the sentences: copy them. */
 	for (size_t i = 0; i < count; i++) {
 		why = counters[i].why;
 		counters[i].why = NULL;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* The packing of counters into groups, by trying: only the driver knows what fits. */
+/* Packs counters into groups of the kernel by trial: only the driver knows which counters fit. */
 #include "source/kernel/perf.h"
 
 #define NAMES_SHOWN 8
 
-/* Counters of the plan that follow each other: a set. */
+/* A set: adjacent counters of the plan. */
 struct span {
 	size_t first, end;
 };
@@ -28,7 +28,7 @@ static struct span set_at(const struct pack *p, size_t first, size_t limit)
 	return s;
 }
 
-/* What only a leader can carry, for the group as a whole. */
+/* The modifiers that only the leader has, for the group as a whole. */
 static uint32_t leader_modifiers(const struct pack *p, struct span s)
 {
 	uint32_t modifiers = 0;
@@ -38,8 +38,9 @@ static uint32_t leader_modifiers(const struct pack *p, struct span s)
 	return modifiers & (UNC_MOD_PINNED | UNC_MOD_EXCLUSIVE);
 }
 
-/* Errors that end the open: further counters would be refused likewise. In a later round some were opened, so
- * that a lack of permission is of these PMUs. */
+/* True for an error that ends the open, because further counters would be refused for the same
+ * reason. In a later round other counters were opened before, so a lack of permission concerns
+ * these PMUs only. */
 static bool is_fatal(const struct pack *p, int err)
 {
 	return err == -EMFILE || err == -ENFILE || err == -ENOMEM ||
@@ -64,7 +65,7 @@ static void remove_set(struct pack *p, struct unc_group *g, struct span s)
 	}
 }
 
-/* The counter of another set of the group that counts the same; or none. */
+/* A counter of another set of the group that has the same event; or UNC_SHARES_NONE. */
 static size_t find_equal(const struct pack *p, const struct unc_group *g, size_t i)
 {
 	const struct uncore_counter *c = &p->counters[i];
@@ -80,7 +81,7 @@ static size_t find_equal(const struct pack *p, const struct unc_group *g, size_t
 	return UNC_SHARES_NONE;
 }
 
-/* Adds the whole set or nothing. On refusal *bad is the counter that was refused. */
+/* Adds the whole set or nothing. If a counter is refused, *bad is its index. */
 static int add_set(struct pack *p, struct unc_group *g, struct span s, size_t *bad)
 {
 	uint32_t modifiers = leader_modifiers(p, s);
@@ -113,8 +114,8 @@ static int add_set(struct pack *p, struct unc_group *g, struct span s, size_t *b
 
 static int place_alone(struct pack *p, struct span s);
 
-/* The set fits into no group, though `bad` can be opened alone: a group for each counter, unless the user
- * wants one for all. */
+/* Splits a set that fits into no group, though `bad` can be opened alone. Each counter gets a group
+ * of its own. It is an error if the user wants one group for all. */
 static int split(struct pack *p, struct span s, size_t bad, int err)
 {
 	const struct uncore_counter *c = &p->counters[bad];
@@ -143,7 +144,7 @@ static int split(struct pack *p, struct span s, size_t bad, int err)
 	if (ret == 0) {
 		p->current = NULL;
 		unc_text_add(&text, " do not fit into one group: each is counted on its own");
-		/* Once for a set, not once for each instance of its PMU. */
+		/* One note for a set, not one for each instance of its PMU. */
 		if (text.failed ||
 		    (!unc_names_has(p->notes, text.data) && unc_names_add(p->notes, text.data) < 0))
 			ret = unc_nomem(p->e);
@@ -152,8 +153,8 @@ static int split(struct pack *p, struct span s, size_t bad, int err)
 	return ret;
 }
 
-/* Puts a set into a group of its own. A counter that is refused alone, too, keeps its error, and the others
- * are tried without it. */
+/* Puts a set into a group of its own. A counter that is also refused alone keeps its error, and the
+ * others are tried without it. */
 static int place_alone(struct pack *p, struct span s)
 {
 	struct unc_group *g = &p->out->items[p->out->count];
@@ -204,10 +205,10 @@ static int place(struct pack *p, struct span s)
 }
 
 /*
- * Packs all counters of one PMU and CPU. Some drivers (AMD's before 7.x) take any number of members and
- * such a group then never runs, so what was merged is tried, and if it does not run each of its sets gets
- * a group of its own. When another program holds counters of the PMU a merged group may fail the trial
- * too: smaller ones have the better chance then as well.
+ * Packs all counters of one PMU and CPU. Some drivers (AMD's before 7.x) accept any number of
+ * members, but a group with too many never runs. So each merged group is tried. If it does not run,
+ * each of its sets gets a group of its own. A merged group may also fail the trial because another
+ * program uses counters of the PMU. Smaller groups have a better chance in that case, too.
  */
 static int pack_pmu(struct pack *p, size_t first, size_t end)
 {
@@ -246,7 +247,8 @@ int unc_groups_open(struct unc_groups *out, struct uncore_counter *counters, siz
 		    const struct unc_opener *o, struct unc_names *notes, struct unc_error *e)
 {
 	struct unc_groups groups = {
-		/* One more than there can be, as a set is tried in the place behind the last. */
+		/* One more than there can be, since a set is tried in the place behind the last
+		 * group. */
 		.items = calloc(count + 1, sizeof(*groups.items)),
 		.fds = malloc((count + 1) * sizeof(*groups.fds)),
 		.shares = malloc((count + 1) * sizeof(*groups.shares)),
@@ -289,7 +291,8 @@ int unc_groups_reopen(struct unc_groups *groups, struct unc_group *g,
 		      const struct uncore_counter *counters, int cpu, uint32_t type,
 		      const struct unc_opener *o)
 {
-	struct uncore_pmu pmu = *counters[g->first].pmu; /* as it is now */
+	/* a copy, for the type that the PMU has now */
+	struct uncore_pmu pmu = *counters[g->first].pmu;
 	size_t count = g->end - g->first;
 	int *fds = malloc(count * sizeof(*fds));
 	int leader = -1, err;

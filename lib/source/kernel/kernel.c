@@ -1,43 +1,44 @@
 /* SPDX-License-Identifier: MIT */
-/* Counters of the running kernel, through perf_event_open. */
+/* The source of the running kernel: counters that perf_event_open opens. */
 #define _GNU_SOURCE
 #include "source/kernel/perf.h"
 #include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
-#define HEADER_WORDS 3 /* of a group's reading: number of values, time enabled, time running */
+#define HEADER_WORDS 3 /* words before the values: number of values, time enabled, time running */
 #define READ_TRIES 3
-#define HALF (UINT64_C(1) << 32) /* what the upper half of a register counts in */
-#define MOMENT_NS 2000000        /* a counter that is not idle moves within so many of these: */
+#define HALF (UINT64_C(1) << 32) /* the unit of the upper half of a register */
+#define MOMENT_NS 2000000        /* a counter that is not idle moves within MOMENTS times this */
 #define MOMENTS 4
-#define SLOW_NS 100000u      /* a call that takes so much longer than others is slow */
-#define REOPEN_NS 100000000u /* between two attempts to open groups again */
+#define SLOW_NS 100000u      /* a call that takes this much longer than the shortest ones is slow */
+#define REOPEN_NS 100000000u /* time between two attempts to open groups again */
 
 struct kernel_source {
-	struct unc_source base; /* first: a pointer to it is one to the whole */
+	struct unc_source base; /* must be the first member: the pointer is cast */
 	struct unc_kernel_env env;
 	struct unc_opener opener;
-	const struct uncore_counter *counters; /* of the plan, from open to close */
+	const struct uncore_counter *counters; /* the plan's, borrowed from open to close */
 	size_t count;
 	struct unc_groups groups;
-	uint64_t *words; /* what the groups' readings are put into */
+	uint64_t *words; /* the buffers of the groups */
 	struct unc_readers *readers;
-	struct uncore_reading *last; /* of each counter with a descriptor, as last read well */
+	/* For each counter with a descriptor: its last reading that did not fail */
+	struct uncore_reading *last;
 	struct uncore_reading
-		*before_reopen;   /* what it had when it was opened again: zeroes at first */
-	uint64_t *restarted;      /* the count after that */
-	struct unc_adding *added; /* of those in groups that are read twice */
-	uint64_t tried_ns;        /* of the last attempt to open groups again */
+		*before_reopen;   /* `last` when the group was opened again; 0 before that */
+	uint64_t *restarted;      /* the count after the latest restart */
+	struct unc_adding *added; /* for counters of groups that are read twice */
+	uint64_t tried_ns;        /* the time of the latest attempt to open groups again */
 	bool counting;
 
-	struct unc_names *notes; /* of the open that is going on */
-	bool raised;             /* the limit of open files, as far as it goes */
+	struct unc_names *notes; /* used during open only */
+	bool raised;             /* the limit of open files was raised as far as possible */
 };
 
-/* ---- what the packing needs ---------------------------------------------------------------- */
+/* ---- what the packing calls ---- */
 
-/* True when more descriptors may be had now. */
+/* Raises the limit of open files. True if more descriptors are possible now. */
 static bool raise_limit(struct kernel_source *k)
 {
 	struct rlimit limit;
@@ -93,7 +94,7 @@ static bool opener_runs(void *ctx, const struct unc_group *g)
 
 	(void)ctx;
 	if (g->members > UNC_GROUP_MERGE_MAX || ioctl(g->leader, PERF_EVENT_IOC_ENABLE, 0) != 0)
-		return true; /* could not be tested: assume that it runs */
+		return true; /* the test is impossible: assume that the group runs */
 	runs = read(g->leader, words, bytes) == (ssize_t)bytes && words[2] != 0;
 	ioctl(g->leader, PERF_EVENT_IOC_DISABLE, 0);
 	return runs;
@@ -108,17 +109,19 @@ static void opener_why(void *ctx, const struct uncore_counter *c, int err, struc
 		unc_error_append(e, " (%zu counters are planned)", k->count);
 }
 
-/* ---- reading ------------------------------------------------------------------------------- */
+/* ---- reading ---- */
 
-/* The kernel takes a group's times by the clock of the CPU that reads. Just after the start on another CPU
- * that clock can be behind, by up to some 0.2 ms in virtual machines: the time is then negative. */
+/* The kernel takes a group's times from the clock of the CPU that reads. Just after the start on
+ * another CPU this clock can be behind, by up to about 0.2 ms in virtual machines. The time is then
+ * negative. */
 static uint64_t not_negative(uint64_t ns)
 {
 	return ns > INT64_MAX ? 0 : ns;
 }
 
-/* Whether the driver may have read the halves of a register while it carried. The count is then 2^32 too large; with
- * the next reading it is 2^48, or whatever the register's width is, which count/delta.c subtracts. */
+/* True if the driver may have read the two halves of a register while a carry passed between them.
+ * The count is then 2^32 too large. After the next reading the error is 2^48, or whatever the width
+ * of the register is; count/delta.c subtracts it. */
 static bool may_be_torn(const struct unc_group *g)
 {
 	for (size_t i = HEADER_WORDS; g->seen && i < HEADER_WORDS + g->members; i++)
@@ -127,9 +130,9 @@ static bool may_be_torn(const struct unc_group *g)
 	return false;
 }
 
-/* Runs on several threads at once, each with groups of its own. Counts and times are those of some moment
- * during the call. One that took long, because a CPU was busy elsewhere, leaves that moment uncertain: what
- * counts on is read again. */
+/* Reads a group. Runs on several threads at once, each with groups of its own. The counts and times
+ * are those of an unknown moment during the call. If the call took long because a CPU was busy, the
+ * moment is uncertain, so the group is read again. */
 static void read_group(void *ctx, size_t index)
 {
 	const struct kernel_source *k = ctx;
@@ -158,12 +161,13 @@ static void read_group(void *ctx, size_t index)
 		if (got <= 0 || g->again || (!slow && !may_be_torn(g)))
 			break;
 	}
-	/* Nothing at all is the end of file of a pinned group that could not be scheduled. */
+	/* 0 bytes are the end of file of a pinned group that could not be scheduled. */
 	g->lost = got != (ssize_t)bytes || g->words[0] != g->members;
 }
 
-/* A lost counter keeps its last reading, whose times show that it was not counted since. A pinned group is
- * lost when another one has its counters, as it was asked for. */
+/* Writes the readings of a group's counters. A counter whose reading failed keeps its last reading,
+ * whose times show that it has not counted since. A pinned group has no reading then: another group
+ * has its counters, and the user asked for pinned ones. */
 static void put_readings(struct kernel_source *k, const struct unc_group *g,
 			 struct uncore_reading *into)
 {
@@ -199,8 +203,9 @@ static void put_readings(struct kernel_source *k, const struct unc_group *g,
 	}
 }
 
-/* The kernel has given up a group whose readings are lost, or whose enabled time does not advance though it
- * was not stopped. For a moment, that of a starved virtual machine may not, either. */
+/* True if the kernel no longer counts a group: its readings fail, or its enabled time does not
+ * advance though it was not stopped. In a starved virtual machine that time may stop briefly, too,
+ * so REOPEN_NS must pass. */
 static bool is_given_up(struct unc_group *g, uint64_t now_ns)
 {
 	if (g->lost)
@@ -211,9 +216,10 @@ static bool is_given_up(struct unc_group *g, uint64_t now_ns)
 	return now_ns - g->moved_ns >= REOPEN_NS;
 }
 
-/* Opens a group again that the kernel has given up. With the next reading the counts go on from where they
- * were. The time between is in neither of the times, and this interval has nothing. The next one misses all that
- * passes until the group counts: it begins at `now_ns`, however late this group was read. */
+/* Opens a group again that the kernel no longer counts. The counts continue from their last values.
+ * The time in between is neither enabled nor running time, and this interval has no value. The next
+ * interval misses the time until the group counts: it begins at `now_ns`, even if this group was
+ * read later. */
 static void reopen(struct kernel_source *k, struct unc_group *g, struct uncore_reading *into,
 		   uint64_t now_ns)
 {
@@ -260,7 +266,7 @@ static int kernel_read(struct unc_source *s, struct uncore_reading *into, uint64
 	return 0;
 }
 
-/* ---- opening ------------------------------------------------------------------------------- */
+/* ---- opening ---- */
 
 static int kernel_open(struct unc_source *s, struct uncore_counter *counters, size_t count,
 		       struct unc_names *notes, struct unc_error *e)
@@ -313,7 +319,7 @@ static int kernel_open(struct unc_source *s, struct uncore_counter *counters, si
 	return ret < 0 ? unc_nomem(e) : 0;
 }
 
-/* A group whose PMU has been removed meanwhile refuses; the others go on. */
+/* Starts or stops all groups. A group whose PMU has been removed refuses; the others continue. */
 static int start_or_stop(struct unc_source *s, bool counting, struct unc_error *e)
 {
 	struct kernel_source *k = (struct kernel_source *)s;
@@ -351,7 +357,8 @@ static bool is_marked(const struct unc_group *g, const bool *marks)
 	return false;
 }
 
-/* Reads the group, and takes the marks from counters that have not moved since the restart. Returns their number. */
+/* Reads the group. Returns how many marked counters have not moved since the restart. If `last`,
+ * removes their marks. */
 static size_t unmark_idle(struct kernel_source *k, size_t group, bool *marks, bool last)
 {
 	const struct unc_group *g = &k->groups.items[group];
@@ -367,7 +374,8 @@ static size_t unmark_idle(struct kernel_source *k, size_t group, bool *marks, bo
 	return idle;
 }
 
-/* The driver writes control registers when it starts an event. What was counted until then is kept. */
+/* Restarts the marked groups: the driver writes control registers when it starts an event. The
+ * counts so far are kept. */
 static void kernel_restart(struct unc_source *s, bool *marks)
 {
 	struct kernel_source *k = (struct kernel_source *)s;

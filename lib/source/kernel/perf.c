@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* perf_event_open: the attributes of an event, from which CPU it is opened, and a sentence for each errno. */
+/* Calls perf_event_open: the attributes of an event, the CPU on which it is opened, and a sentence
+ * for each errno. */
 #define _GNU_SOURCE
 #include "source/kernel/perf.h"
 #include <inttypes.h>
@@ -22,7 +23,7 @@ void unc_perf_attr_init(union unc_perf_attr *a, const struct uncore_counter *c)
 	a->is.config1 = c->config[1];
 	a->is.config2 = c->config[2];
 	a->words[CONFIG3_WORD] = c->config[3];
-	/* As perf does: what is named is counted, and everything else of its kind is not. */
+	/* As in perf: modes that are named are counted, and all other modes are excluded. */
 	if (c->modifiers & (UNC_MOD_USER | UNC_MOD_KERNEL | UNC_MOD_HV)) {
 		a->is.exclude_user = !(c->modifiers & UNC_MOD_USER);
 		a->is.exclude_kernel = !(c->modifiers & UNC_MOD_KERNEL);
@@ -44,14 +45,15 @@ int unc_perf_open(union unc_perf_attr *a, int cpu, int leader)
 		uint32_t size = a->is.size;
 
 		fd = syscall(SYS_perf_event_open, a, -1, cpu, leader, PERF_FLAG_FD_CLOEXEC);
-		/* A kernel that knows a shorter structure writes its size. It needs no more when the rest is zero. */
+		/* A kernel that knows a shorter structure writes its size. The shorter one is
+		 * enough if the rest is zero. */
 		again = fd < 0 && errno == E2BIG && a->is.size < size &&
 			a->is.size >= PERF_ATTR_SIZE_VER0 && a->words[CONFIG3_WORD] == 0;
 	} while (again || (fd < 0 && errno == EINTR));
 	return fd < 0 ? -errno : (int)fd;
 }
 
-/* The type that a PMU of this name has now; -1: there is none. */
+/* The type that the PMU of this name has now; -1: there is no such PMU. */
 static int type_now(const struct unc_root *root, const struct uncore_pmu *pmu)
 {
 	return unc_root_read_int(root, UNC_PATH("sys/bus/event_source/devices/%s/type", pmu->name),
@@ -66,8 +68,8 @@ static bool same_die(const struct unc_topology *t, int a, int b)
 }
 
 /*
- * When a CPU goes offline the kernel moves its events to another CPU of the unit. It does not always:
- * Linux 7.2 moves the first group of each PMU only, and when no CPU of the unit is left the events stay
+ * When a CPU goes offline, the kernel moves its events to another CPU of the unit, but not always.
+ * Linux 7.2 moves only the first group of each PMU. If no CPU of the unit is left, the events stay
  * stopped after the CPUs are back.
  */
 int unc_kernel_cpu_now(const struct unc_kernel_env *env, const struct uncore_counter *c,
@@ -80,7 +82,8 @@ int unc_kernel_cpu_now(const struct unc_kernel_env *env, const struct uncore_cou
 	size_t candidates = 0, gone = 0;
 	int now = type_now(env->root, c->pmu);
 
-	/* A driver that was removed and came back has a new type, and its old one may be another PMU's. */
+	/* A driver that was removed and loaded again has a new type. The old type may belong to
+	 * another PMU. */
 	if (now < 0)
 		return -1;
 	*type = (uint32_t)now;
@@ -97,7 +100,8 @@ int unc_kernel_cpu_now(const struct unc_kernel_env *env, const struct uncore_cou
 		if (unc_cpulist_has(&c->pmu->cpus, mask.ids[i]) || socket < 0 ||
 		    unc_topology_socket(t, mask.ids[i]) != socket)
 			continue;
-		/* Of CPUs that read the same register any will do, if possible one of the same die. */
+		/* Any of the CPUs that read the same register will do; one of the same die is
+		 * preferred. */
 		if (c->pmu->more_cpus && candidates && same_die(t, new_cpu, c->cpu))
 			continue;
 		candidates += !c->pmu->more_cpus || !candidates;
@@ -110,10 +114,10 @@ int unc_kernel_cpu_now(const struct unc_kernel_env *env, const struct uncore_cou
 	return candidates == 1 && gone == 1 ? new_cpu : -1;
 }
 
-/* ---- why it was refused ------------------------------------------------------------------- */
+/* ---- why an event was refused ---- */
 
-/* Appends which permission is missing. `refused`: it is why the event was refused; else a driver has looked
- * at the event before the kernel looks at the permission. */
+/* Appends which permission is missing. `refused`: the event was refused for that reason. Otherwise
+ * a driver has rejected the event before the kernel checked the permission. */
 static void add_permission(struct unc_error *e, const struct unc_root *root, bool refused)
 {
 	struct unc_text why = {0}, fix = {0};
@@ -144,8 +148,8 @@ static void add_config(struct unc_error *e, const uint64_t config[static UNCORE_
 			unc_error_append(e, "%s%s=0x%" PRIx64, i ? "," : "", words[i], config[i]);
 }
 
-/* Appends why a driver refuses the event of `c`. `invalid`: with EINVAL, that is for its value; else as one
- * that it does not have. */
+/* Appends why a driver refuses the event of `c`. `invalid`: EINVAL, so a value is wrong. Otherwise
+ * the driver does not have the event. */
 static void add_refusal(struct unc_error *e, const struct unc_kernel_env *env,
 			const struct uncore_counter *c, bool invalid)
 {
@@ -194,8 +198,9 @@ uint64_t unc_adding_take(struct unc_adding *a, uint64_t first, uint64_t second)
 {
 	uint64_t since = first - a->count, moved = second - first;
 
-	/* Without a start since the last reading the second is the newer one. With one, the first has added what was
-	 * counted before it, too. */
+	/* `moved` is the register at the second reading: without a start since the last reading
+	 * it is the newer value, and greater. After a start `since` is greater, since the first
+	 * reading has added the counts before the start, too. */
 	a->counted += (since > moved ? since : moved) - a->moved;
 	a->moved = moved;
 	a->count = second;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* One event of the kernel: opened with perf_event_open, from which CPU, and a sentence for each refusal; and groups
- * of them. */
+/* Events of the kernel: opened with perf_event_open, on which CPU, with a sentence for each
+ * refusal; and groups of them. */
 #ifndef UNC_KERNEL_PERF_H
 #define UNC_KERNEL_PERF_H
 
@@ -11,7 +11,7 @@
 /* The length of perf_event_attr at which config3 was added (Linux 6.3). */
 #define UNC_ATTR_CONFIG3_BYTES 136
 
-/* The kernel's structure with room for what headers older than Linux 6.3 do not name. */
+/* The kernel's structure, with room for members that headers older than Linux 6.3 do not have. */
 union unc_perf_attr {
 	struct perf_event_attr is;
 	uint64_t words[UNC_ATTR_CONFIG3_BYTES / 8];
@@ -22,70 +22,73 @@ struct unc_kernel_env {
 	const struct unc_topology *topology;
 };
 
-/* What the event counts; all else is zero. */
+/* Sets what the event counts. All other members are zero. */
 void unc_perf_attr_init(union unc_perf_attr *a, const struct uncore_counter *c);
-/* A descriptor of the event for the whole CPU, or a negative errno. `leader`: of its group, or -1. */
+/* Opens the event for the whole CPU. `leader`: the descriptor of the group's leader, or -1. Returns
+ * a descriptor or a negative errno. */
 int unc_perf_open(union unc_perf_attr *a, int cpu, int leader);
 
-/* An event whose driver adds its register to the count at each reading, and sets it to 0 at each start only. */
+/* The counts of an event whose driver adds its register to the count at each reading, and sets the
+ * register to 0 only at each start. */
 struct unc_adding {
-	uint64_t count; /* of the last reading, */
-	uint64_t moved; /* what it had added: what was counted since the last start */
+	uint64_t count; /* the kernel's count at the last reading */
+	uint64_t moved; /* what the last reading added: the counts since the last start */
 	uint64_t counted;
 };
 
-/* What the event has counted, from two readings of it in a row: the second one has added the register once more,
- * however often the kernel stopped and started the event before. Of a driver that does not add the second reading
- * differs by what was counted meanwhile, so that this is right with any kernel. */
+/* Returns what the event has counted, from two consecutive readings. The second reading has added
+ * the register once more than the first, however often the kernel stopped and started the event
+ * before. If a driver does not add at each reading, the second differs by the counts between the
+ * two, so the result is right on any kernel. */
 uint64_t unc_adding_take(struct unc_adding *a, uint64_t first, uint64_t second);
 
-/* Replaces the sentence in `e`. `err`: the negative errno of unc_perf_open() for this counter as a
- * leader. */
+/* Replaces the sentence in `e`. `err` is the negative errno of unc_perf_open() for this counter as
+ * a leader. */
 void unc_kernel_why(const struct unc_kernel_env *env, const struct uncore_counter *c, int err,
 		    struct unc_error *e);
 
 /*
- * The CPU that a counter of `c` can be opened on now: its own when its PMU is counted from there (again),
- * else the one that the kernel has put in its place; -1 when there is none, or when it is not clear which
- * of several took over. `type` is that of the PMU of this name now.
+ * Returns the CPU on which the counter `c` can be opened now. That is its own CPU if its PMU is
+ * counted from there (again), otherwise the one that the kernel has chosen instead. -1: there is
+ * none, or it is not clear which of several. `type` is the type that the PMU of this name has now.
  */
 int unc_kernel_cpu_now(const struct unc_kernel_env *env, const struct uncore_counter *c,
 		       uint32_t *type);
 
-/* ---- groups.c: packs the counters of a plan into as few groups as the hardware takes. Knows no system call:
- * opening, closing and trying are the opener's ---- */
+/* ---- groups.c: packs counters into groups; the opener makes the system calls ---- */
 
-/* Sets are not merged into groups larger than this: more than any PMU has counters, and small
- * enough that one group does not keep its CPU busy for long. A set of its own may be larger. */
+/* The greatest size of a group of merged sets: more than the counters of any PMU, and so small that
+ * one group does not keep its CPU busy for long. A single set may be larger. */
 #define UNC_GROUP_MERGE_MAX 64
 
-/* Counters that are read at one moment, all of one PMU and CPU. */
+/* Counters of one PMU and CPU that are read at the same moment. */
 struct unc_group {
-	size_t first, end; /* of the plan; those without a descriptor are not in it */
+	size_t first, end; /* indices in the plan; a counter without a descriptor is not a member */
 	size_t members;
 	size_t sets;
-	int leader;         /* its descriptor */
-	uint32_t modifiers; /* UNC_MOD_PINNED and UNC_MOD_EXCLUSIVE, as the leader has them */
-	/* The source's: */
-	uint64_t *words; /* its buffer for a reading: number, two times, values */
-	uint64_t *again; /* for a second one, where the driver adds at each; else NULL */
+	int leader;         /* the leader's descriptor */
+	uint32_t modifiers; /* the leader's UNC_MOD_PINNED and UNC_MOD_EXCLUSIVE */
+	/* For the source: */
+	uint64_t *words; /* the buffer of a reading: number, two times, values */
+	uint64_t *again; /* the buffer of a second reading, if the driver adds at each; else NULL */
 	uint64_t *
-		seen; /* the reading before, where the driver reads halves of registers; else NULL */
+		seen; /* the previous reading, if the driver reads halves of registers; else NULL */
 	bool lost;    /* the last reading failed */
-	uint64_t at_ns;      /* of the last reading, by the clock: the middle of the call, */
-	uint64_t took_ns;    /* and how long that was; */
+	uint64_t at_ns;      /* the time of the last reading: the middle of the call */
+	uint64_t took_ns;    /* how long this call took */
 	uint64_t least_ns;   /* the shortest call so far */
-	uint64_t enabled_ns; /* of the last reading that did not fail */
-	uint64_t moved_ns;   /* of the last reading whose enabled time had advanced */
+	uint64_t enabled_ns; /* enabled time of the last reading that did not fail */
+	uint64_t moved_ns;   /* the time of the last reading whose enabled time had advanced */
 };
 
-/* `shares` of a counter that has a descriptor of its own, or none. */
+/* The value of `shares` for a counter that shares no reading. */
 #define UNC_SHARES_NONE SIZE_MAX
 
 struct unc_groups {
 	int *fds; /* one for each counter of the plan; -1: not open */
-	/* For a counter without a descriptor: the equal one of its group whose reading is its own,
-	 * too. Two sets that need the same clock then fit where the hardware has it once. */
+	/* For a counter without a descriptor: the index of an equal counter of its group, whose
+	 * reading is used for both. So two sets that need the same clock fit where the hardware has
+	 * one. */
 	size_t *shares;
 	size_t counter_count;
 	struct unc_group *items; /* ordered by CPU */
@@ -93,29 +96,30 @@ struct unc_groups {
 };
 
 struct unc_opener {
-	/* A descriptor, or a negative errno. With leader -1 a leader, stopped; else a member that
-	 * counts whenever that leader does: drivers check whether a group fits against members
-	 * that are not stopped, and only against those. `leader_modifiers`: UNC_MOD_PINNED and
-	 * UNC_MOD_EXCLUSIVE of the group. */
+	/* Opens a counter. Returns a descriptor or a negative errno. leader -1: opens a leader,
+	 * stopped. Otherwise: opens a member that counts whenever its leader does. Drivers check
+	 * whether a group fits only against members that are not stopped. `leader_modifiers`:
+	 * UNC_MOD_PINNED and UNC_MOD_EXCLUSIVE of the group. */
 	int (*open)(void *ctx, const struct uncore_counter *c, int leader,
 		    uint32_t leader_modifiers);
 	void (*close)(void *ctx, int fd);
-	/* Whether the group counts when it is enabled for a moment. */
+	/* True if the group counts when it is enabled for a moment. */
 	bool (*runs)(void *ctx, const struct unc_group *g);
-	/* The sentence for a refusal. */
+	/* Makes the sentence for a refusal. */
 	void (*why)(void *ctx, const struct uncore_counter *c, int err, struct unc_error *e);
 	void *ctx;
 };
 
-/* The rules of unc_source_ops.open(). `notes` gets a line for each kind of set that was split. */
+/* Opens all counters by the rules of unc_source_ops.open(). `notes` gets a line for each kind of
+ * set that was split. */
 int unc_groups_open(struct unc_groups *out, struct uncore_counter *counters, size_t count,
 		    const struct unc_opener *o, struct unc_names *notes, struct unc_error *e);
-/* Opens the members of group `g` anew on `cpu`, of the PMU's `type` now, stopped, and closes the old
- * descriptors. On failure, a negative errno, nothing has changed. */
+/* Opens the members of group `g` again on `cpu`, stopped, with the `type` that the PMU has now, and
+ * closes the old descriptors. On failure (a negative errno) nothing has changed. */
 int unc_groups_reopen(struct unc_groups *groups, struct unc_group *g,
 		      const struct uncore_counter *counters, int cpu, uint32_t type,
 		      const struct unc_opener *o);
-/* Closes and frees. All-zero is an empty one. */
+/* Closes the descriptors and frees all. An all-zero struct is an empty one. */
 void unc_groups_finish(struct unc_groups *g, const struct unc_opener *o);
 
 #endif
