@@ -66,7 +66,7 @@ static void *serve(void *arg)
 		wait_for(&r->go);
 		if (atomic_load(&r->all->stop))
 			return NULL;
-		/* The kernel moves the threads of a CPU that goes offline, and does not move them back. */
+		/* The kernel moves the threads of a CPU that goes offline, but not back. */
 		if (sched_getcpu() != r->cpu)
 			pthread_setaffinity_np(pthread_self(), r->set_size, r->set);
 		take(r);

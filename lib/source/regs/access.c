@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Registers: memory that is mapped, PCI configuration space, and MSRs; read, written, and put back. */
+/* Access to registers in mapped memory, PCI configuration space, and MSRs: read, write, and
+ * restore. */
 #define _GNU_SOURCE
 #include "source/regs/regs.h"
 
@@ -30,8 +31,8 @@ static int open_file(struct unc_regs_io *io, const struct unc_root *root, const 
 	bool clears = r->window == UNC_WINDOW_CLEAR;
 	struct statfs fs;
 
-	/* Reading that clears changes registers, and only a file open for writing can be locked.
-	 * O_NONBLOCK: to open a pipe would wait for its writer. */
+	/* Reading that clears also changes registers, and a lock needs a descriptor for writing.
+	 * O_NONBLOCK: without it, opening a pipe waits for its writer. */
 	io->fd = unc_root_open_file(root, path,
 				    (write || clears ? O_RDWR : O_RDONLY) | O_SYNC | O_NONBLOCK);
 	if (io->fd < 0)
@@ -42,8 +43,9 @@ static int open_file(struct unc_regs_io *io, const struct unc_root *root, const 
 		return unc_fail(e, EINVAL, "%s: %s is neither a file nor a device with registers",
 				r->name, path);
 	io->plain = S_ISREG(st->st_mode) && fs.f_type != SYSFS_MAGIC;
-	/* Nothing clears a register of a plain file when it is read: it is exchanged for 0, which is
-	 * possible for a mapped word only. A wrong path must not damage a file. */
+	/* No hardware clears a register in a plain file when it is read. It is exchanged for 0
+	 * instead, which is possible only for a mapped word. Without --program a wrong path must
+	 * not damage a file. */
 	if (io->plain && clears && !write)
 		return unc_fail(e, EACCES,
 				"%s: %s is a plain file, and reading would set bytes of it to 0: "
@@ -57,7 +59,7 @@ static int open_file(struct unc_regs_io *io, const struct unc_root *root, const 
 	return 0;
 }
 
-/* A file is as long as it is; the length of a character device is not known. */
+/* Checks that the block lies within a plain file. The length of a character device is unknown. */
 static int check_length(struct unc_regs_io *io, const struct unc_regs_device *d,
 			const struct stat *st, struct unc_error *e)
 {
@@ -74,8 +76,8 @@ static int check_length(struct unc_regs_io *io, const struct unc_regs_device *d,
 			"%s: %s has %llu bytes from there, and the block needs %llu: this is "
 			"another device, or its description is wrong",
 			r->name, d->path, (unsigned long long)length, (unsigned long long)r->size);
-	/* Without CAP_SYS_ADMIN a read behind the first 64 bytes of configuration space returns nothing,
-	 * and no error. The last byte is hardly ever a register. */
+	/* Without CAP_SYS_ADMIN a read beyond the first 64 bytes of configuration space returns
+	 * nothing and no error. So read the last byte, which is hardly ever a register. */
 	if (r->space == UNC_SPACE_PCI && !io->plain && io->end > 64 &&
 	    pread(io->fd, &byte, 1, st->st_size - 1) == 0)
 		return unc_fail(e, EACCES,
@@ -97,7 +99,8 @@ int unc_regs_io_open(struct unc_regs_io *io, const struct unc_regs *r, const str
 	void *map;
 	int err;
 
-	/* Without control registers and thresholds nothing is written. */
+	/* Nothing is written if the block has no control registers, no thresholds and no cleared
+	 * counters. */
 	write = write && (r->control_count || r->bounds_written || r->window == UNC_WINDOW_CLEAR);
 	*io = (struct unc_regs_io){
 		.regs = r,
@@ -108,7 +111,7 @@ int unc_regs_io_open(struct unc_regs_io *io, const struct unc_regs *r, const str
 	err = open_file(io, root, msr ? path : d->path, write, &st, e);
 	if (err == 0)
 		err = check_length(io, d, &st, e);
-	/* Pages are mapped whole, and a device may begin within one. */
+	/* Only whole pages can be mapped, and a device may begin within a page. */
 	if (err == 0 && r->space == UNC_SPACE_MMIO) {
 		io->mapped = r->size + skip;
 		map = mmap(NULL, io->mapped, write ? PROT_READ | PROT_WRITE : PROT_READ, MAP_SHARED,
@@ -137,8 +140,8 @@ void unc_regs_io_close(struct unc_regs_io *io)
 	io->fd = -1;
 }
 
-/* The lock belongs to the descriptor: instances of one device have their own, and the kernel drops it
- * however the process ends. */
+/* The lock belongs to the descriptor. Each instance of a device has its own descriptor. The kernel
+ * releases the lock however the process ends. */
 int unc_regs_io_lock(const struct unc_regs_io *io, uint64_t offset)
 {
 	struct flock lock = {.l_type = F_WRLCK,
@@ -151,8 +154,8 @@ int unc_regs_io_lock(const struct unc_regs_io *io, uint64_t offset)
 	return errno == EAGAIN || errno == EACCES ? -EBUSY : 0;
 }
 
-/* A load from a map that is gone is a signal and no error, so this is checked before. A read from a file
- * of /sys fails with ENODEV once its device is removed. */
+/* A load from a map whose file has shrunk raises a signal instead of an error, so check before. A
+ * read from a file of /sys fails with ENODEV once its device is removed. */
 int unc_regs_io_check(const struct unc_regs_io *io)
 {
 	struct stat st;
@@ -169,7 +172,7 @@ int unc_regs_io_load(const struct unc_regs_io *io, uint64_t offset, uint64_t *va
 {
 	const volatile void *at = io->map ? io->registers + offset : NULL;
 	unsigned bytes = io->regs->bytes;
-	uint64_t word = 0; /* little-endian, as all machines with such registers */
+	uint64_t word = 0; /* little-endian, like all machines with such registers */
 
 	if (!at) {
 		ssize_t got = pread(io->fd, &word, bytes, (off_t)(io->offset + offset));
@@ -194,7 +197,7 @@ int unc_regs_io_load_clear(const struct unc_regs_io *io, uint64_t offset, uint64
 	return 0;
 }
 
-/* Writes one register without recording it. */
+/* Writes one register without recording its old value. */
 static int store(const struct unc_regs_io *io, uint64_t offset, uint64_t value)
 {
 	volatile void *at = io->map ? io->registers + offset : NULL;
@@ -213,9 +216,10 @@ static int store(const struct unc_regs_io *io, uint64_t offset, uint64_t value)
 	return 0;
 }
 
-/* ---- writing, with an undo log: the old value of each is recorded at its first write ---- */
+/* ---- writing, with an undo log: the old value is recorded at the first write ---- */
 
-/* Any hardware freezes within a few cycles of its clock; a simulated device may have to wait for a CPU. */
+/* Hardware freezes within a few cycles of its clock. A simulated device may have to wait for a
+ * CPU. */
 #define FREEZE_NS 100000000
 
 static struct unc_regs_saved *find_saved(const struct unc_regs_io *io, uint64_t offset)
@@ -237,7 +241,7 @@ static int save_old_value(struct unc_regs_io *io, uint64_t offset)
 	err = unc_regs_io_lock(io, offset);
 	if (err == 0)
 		err = unc_regs_io_load(io, offset, &old.value);
-	/* Status bits are not written back: they are outdated, and a 1 may clear something. */
+	/* Status bits are not restored: they are outdated, and writing 1 may clear something. */
 	for (size_t i = 0; i < r->control_count; i++)
 		if (r->controls[i].offset == offset)
 			old.value = (old.value & ~r->controls[i].read_only) | r->controls[i].ones;
@@ -257,7 +261,7 @@ int unc_regs_write(struct unc_regs_io *io, uint64_t offset, uint64_t value)
 #define USE(purpose) (1u << UNC_PURPOSE_##purpose)
 #define USES_OF_READING (USE(FREEZE) | USE(LATCH) | USE(CLEAR) | USE(RESET))
 
-/* The bits of a register's fields that have one of these uses. */
+/* The bits of those fields of the register whose use is in `uses`. */
 static uint64_t bits_of(const struct unc_regs_control *c, unsigned uses)
 {
 	uint64_t bits = 0;
@@ -289,7 +293,7 @@ int unc_regs_claim(struct unc_regs_io *io, bool program)
 	return err;
 }
 
-/* Waits until these bits are 1, or until they are 0 again. */
+/* Waits until these bits are 1 (`one`) or 0. */
 static int confirm(struct unc_regs_io *io, const struct unc_regs_field *f, bool one)
 {
 	uint64_t end = unc_now_ns() + FREEZE_NS, value = 0;
@@ -303,8 +307,8 @@ static int confirm(struct unc_regs_io *io, const struct unc_regs_field *f, bool 
 	return -ETIMEDOUT;
 }
 
-/* Sets the fields with these uses to 1, and others of them to 0. Other fields of their registers keep their
- * old values; write-only fields have none. */
+/* Sets the fields with these uses to 1, and those that an earlier call has set back to 0. Other
+ * fields of their registers keep their old values; write-only fields have no old values. */
 static int set(struct unc_regs_io *io, unsigned uses)
 {
 	static const struct {
@@ -313,7 +317,8 @@ static int set(struct unc_regs_io *io, unsigned uses)
 	} status[] = {
 		{UNC_PURPOSE_FREEZE, UNC_PURPOSE_FROZEN, true},
 		{UNC_PURPOSE_LATCH, UNC_PURPOSE_LATCHED, true},
-		/* The hardware sets it back when that is done, unless it cannot be read. */
+		/* The hardware sets these fields back when it has finished. This cannot be seen if
+		 * a field is write-only. */
 		{UNC_PURPOSE_CLEAR, UNC_PURPOSE_CLEAR, false},
 		{UNC_PURPOSE_RESET, UNC_PURPOSE_RESET, false},
 	};
@@ -375,7 +380,7 @@ int unc_regs_begin(struct unc_regs_io *io)
 	return err < 0 ? err : set(io, USE(FREEZE));
 }
 
-/* A device that is gone reads as all ones and is not frozen. */
+/* A device that is gone reads as all ones. This does not mean that it is frozen. */
 bool unc_regs_is_frozen(const struct unc_regs_io *io)
 {
 	static const enum unc_field_purpose purposes[] = {UNC_PURPOSE_FROZEN, UNC_PURPOSE_FREEZE};
@@ -401,8 +406,8 @@ int unc_regs_prepare(struct unc_regs_io *io, const struct unc_regs_counter *c,
 	uint64_t filter = config[UNC_REGS_FILTER_WORD];
 	int err = 0;
 
-	/* Filters are set before the events that they apply to. Without a filter an old one is cleared,
-	 * unless another counter has set it. */
+	/* Filters are set before the events to which they apply. Without a filter an old one is
+	 * cleared, unless another counter has set it. */
 	for (size_t i = 0; err == 0 && i < r->control_count; i++) {
 		const struct unc_regs_control *f = &r->controls[i];
 

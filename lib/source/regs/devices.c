@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Where the devices of a register block are on this machine, and the PMUs that their instances are. */
+/* Finds the devices of a register block on this machine, and makes PMUs of their instances. */
 #include "source/regs/regs.h"
 
 #define PCI_DEVICES "sys/bus/pci/devices"
 
-/* ---- the block, and where the user says that it is ---- */
+/* ---- the block, and the place that the user gives ---- */
 
 int unc_regs_load(struct unc_regs **out, const char *spec, struct unc_error *e)
 {
@@ -39,7 +39,7 @@ int unc_regs_load(struct unc_regs **out, const char *spec, struct unc_error *e)
 
 /* ---- devices ---- */
 
-/* Registers are aligned. `path` is copied. */
+/* Adds a device, unless its registers would not be aligned. Copies `path`. */
 static int add_device(struct unc_regs *r, const char *path, uint64_t offset, int cpu,
 		      struct unc_error *e)
 {
@@ -57,7 +57,7 @@ static int add_device(struct unc_regs *r, const char *path, uint64_t offset, int
 	return 0;
 }
 
-/* "PATH" or "PATH@OFFSET". */
+/* Adds the file of "PATH" or "PATH@OFFSET". */
 static int add_file(struct unc_regs *r, const struct unc_root *root, struct unc_error *e)
 {
 	const char *place = r->where ? r->where : r->map_file, *mark = strrchr(place, '@');
@@ -67,7 +67,7 @@ static int add_file(struct unc_regs *r, const struct unc_root *root, struct unc_
 
 	if (!path)
 		return unc_nomem(e);
-	/* A relative path of the user begins in his directory, and not in our root. */
+	/* The user's relative path begins in the working directory, not in the root. */
 	if (r->where && unc_root_is_live(root))
 		whole = realpath(path, NULL);
 	if (mark && unc_parse_u64(mark + 1, &offset) < 0)
@@ -82,7 +82,7 @@ static int add_file(struct unc_regs *r, const struct unc_root *root, struct unc_
 	return err;
 }
 
-/* The PCI devices with this address, or with these ids: "10ee:9038". */
+/* Adds the PCI devices with this address, or with these ids ("10ee:9038"). */
 static int add_pci(struct unc_regs *r, const struct unc_root *root,
 		   const struct unc_topology *topology, struct unc_error *e)
 {
@@ -107,7 +107,7 @@ static int add_pci(struct unc_regs *r, const struct unc_root *root,
 			same++;
 		if ((r->map_pci[same] || ids[same]) && strcmp(name, r->map_pci) != 0)
 			continue;
-		/* It is read by the first online CPU of its node. */
+		/* The first online CPU of the device's node reads it. */
 		node = unc_root_read_int(root, UNC_PATH(PCI_DEVICES "/%s/numa_node", name), INT_MAX,
 					 -1);
 		for (size_t k = topology->cpu_count; k-- > 0;)
@@ -124,7 +124,8 @@ static int add_pci(struct unc_regs *r, const struct unc_root *root,
 
 /* ---- PMUs ---- */
 
-/* MSRs belong to a socket: one CPU of each reads them. Other devices are read by a CPU of their node. */
+/* Chooses the CPUs that read an instance. MSRs belong to a socket, so one CPU of each socket reads
+ * them. Another device is read by a CPU of its node. */
 static int set_cpus(const struct unc_regs *r, const struct unc_topology *t,
 		    const struct unc_regs_device *d, struct uncore_pmu *p)
 {
@@ -146,7 +147,7 @@ static int set_cpus(const struct unc_regs *r, const struct unc_topology *t,
 	return 0;
 }
 
-/* A term for some bits of a configuration word; `format` as the kernel would write it. */
+/* Adds a term for some bits of a configuration word, with a `format` like the kernel's. */
 static int add_term(struct uncore_pmu *p, const char *name, int word, uint64_t bits)
 {
 	struct uncore_term term = {.name = name, .word = word, .bits = bits};
@@ -169,7 +170,8 @@ static int add_term(struct uncore_pmu *p, const char *name, int word, uint64_t b
 	return term.format ? UNC_ADD(&p->terms, &p->term_count, &term) : -ENOMEM;
 }
 
-/* A field that events may not set. What has a use is set when it is needed, such as the bits that clear counters. */
+/* Adds a field that events may not set. A field with a use, such as the bits that clear counters,
+ * is set when it is needed. */
 static int add_fixed(const struct unc_regs *r, struct uncore_pmu *p, const struct unc_regs_field *f)
 {
 	static const enum unc_field_purpose clears[] = {UNC_PURPOSE_CLEAR, UNC_PURPOSE_RESET};
@@ -192,7 +194,8 @@ static int add_fixed(const struct unc_regs *r, struct uncore_pmu *p, const struc
 	return unc_names_take(&p->fixed, unc_text_take(&text)) ? 0 : -ENOMEM;
 }
 
-/* Fields that events may set, under the document's name and the one that the kernel's driver would have. */
+/* Adds the fields that events may set, under the document's names and under the names that the
+ * kernel's driver would use. */
 static int add_fields(const struct unc_regs *r, struct uncore_pmu *p,
 		      const struct unc_regs_control *c, int word, unsigned shift)
 {
@@ -219,7 +222,8 @@ static int add_fields(const struct unc_regs *r, struct uncore_pmu *p,
 	return err;
 }
 
-/* Terms of programmable counters. The others are events; their configuration is their number from 1. */
+/* Adds the terms of programmable counters. Each other counter is an event; its configuration is its
+ * number, from 1. */
 static int set_events(const struct unc_regs *r, struct uncore_pmu *p)
 {
 	int err = add_fields(r, p, &r->select, UNC_REGS_SELECT_WORD, 0);
@@ -246,8 +250,9 @@ static int set_events(const struct unc_regs *r, struct uncore_pmu *p)
 	return err;
 }
 
-/* The bounds of the bins, when the file leaves them to registers: the same ones in all instances. Where they are not
- * set yet, other counters can be read: only the bins are refused. */
+/* Reads the bounds of the histogram's bins if the file leaves them to registers. They must be the
+ * same in all instances. If they are not set yet, only the bins are refused: other counters can be
+ * read. */
 static int read_thresholds(struct unc_regs *r, const struct unc_root *root,
 			   const struct unc_pmus *pmus, struct unc_error *e)
 {
@@ -306,7 +311,7 @@ int unc_regs_scan(struct unc_regs *r, const struct unc_root *root,
 
 	unc_regs_forget_devices(r);
 	r->bins_refused.text[0] = '\0';
-	/* The same numbers are other registers of another CPU. */
+	/* Another CPU model has other registers with the same numbers. */
 	if (r->models && !unc_has_word(r->models, topology->cpu_model))
 		return unc_fail(e, ENODEV,
 				"%s: %s: only the CPU models %s have it, and this one is %s, "
@@ -347,7 +352,7 @@ int unc_regs_scan(struct unc_regs *r, const struct unc_root *root,
 		p->error = e;
 		p->unit = unit;
 		p->no_files = true;
-		/* The vendor's events are codes for programmable counters. */
+		/* The vendor's names of events are codes for programmable counters. */
 		p->vendor = r->select.at ? pmus.vendor : NULL;
 		if (!p->name || set_cpus(r, topology, &r->devices[unit / r->instances], p) < 0 ||
 		    set_events(r, p) < 0) {

@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: MIT */
-/* The description of a register block, checked strictly. */
+/* Parses and strictly checks the description of a register block. */
 #include "source/regs/regs.h"
 
 #include <float.h>
 
 #define PCI_CONFIG_SIZE 4096
 
-/* At the most that any counter counts, 2^40 in a second, these bits last for 16 s. */
+/* At 2^40 in a second, the most that any counter counts, a counter of this width does not wrap for
+ * 16 s. */
 #define LASTING_BITS 44
 
 #define BLOCK(member) UNC_AT(struct unc_regs, member)
 
 static const struct unc_bounds positive = {DBL_TRUE_MIN, DBL_MAX, "more than 0"};
 
-/* What must not be, and the sentence at the value of `key`, or at the whole map. */
+/* A condition that must not hold, and its error sentence, at the value of `key` or at the whole
+ * map. */
 struct rule {
 	bool broken;
 	const char *key, *sentence;
@@ -35,7 +37,8 @@ static int check_rules(const struct unc_reader *r, const struct unc_yaml *map,
 
 /* ---- names ---- */
 
-/* "generic_pmon_{port}": one {word}, which stands for the instance's number. */
+/* A name such as "generic_pmon_{port}" has exactly one {word}, which stands for the instance's
+ * number. */
 static int check_pmu(const struct unc_reader *r, const struct unc_yaml *node, void *into)
 {
 	const struct unc_regs *block = into;
@@ -53,7 +56,7 @@ static int check_pmu(const struct unc_reader *r, const struct unc_yaml *node, vo
 	return 0;
 }
 
-/* "intel/6/62 intel/6/63" */
+/* A list such as "intel/6/62 intel/6/63". */
 static int check_models(const struct unc_reader *r, const struct unc_yaml *node, void *into)
 {
 	const char *at = node->text;
@@ -71,7 +74,7 @@ static int check_models(const struct unc_reader *r, const struct unc_yaml *node,
 	return 0;
 }
 
-/* ---- where it is ---- */
+/* ---- the place ---- */
 
 static const struct unc_field map_fields[] = {
 	UNC_FIELD("|file", TEXT, BLOCK(map_file)),
@@ -93,7 +96,8 @@ static int check_map(const struct unc_reader *r, const struct unc_yaml *map, voi
 	return CHECK_RULES(r, map, rules);
 }
 
-/* Sizes by the space, once all keys that say them are read; `access` is in bits in the file. */
+/* Sets and checks sizes by the space, after all keys that matter are read. In the file `access` is
+ * in bits. */
 static int check_size(const struct unc_reader *r)
 {
 	struct unc_regs *block = r->context;
@@ -143,7 +147,7 @@ static int read_clock(const struct unc_reader *r, const struct unc_yaml *node, v
 
 /* ---- counters ---- */
 
-/* One entry of `counters`, which may stand for an array of them. */
+/* An entry of `counters`. It may describe an array of counters. */
 struct array {
 	struct unc_regs_counter first;
 	uint64_t count, stride;
@@ -170,7 +174,7 @@ static const struct unc_field counter_fields[] = {
 	UNC_END,
 };
 
-/* `text` with {n} replaced by the number; as long as the block lives. */
+/* Returns `text` with {n} replaced by the number. The block owns the result. */
 static const char *numbered(struct unc_regs *r, const char *text, uint64_t n)
 {
 	const char *mark = strstr(text, "{n}");
@@ -182,7 +186,8 @@ static const char *numbered(struct unc_regs *r, const char *text, uint64_t n)
 	return unc_yaml_keep(r->file, unc_text_take(&t));
 }
 
-/* Adds a counter and works out how fast it can count: what metrics are made of must not wrap unseen. */
+/* Adds a counter and computes its greatest rate. A counter that metrics use must not wrap
+ * unnoticed. */
 static int add_counter(const struct unc_reader *r, const struct unc_regs_counter *made)
 {
 	struct unc_regs *block = r->context;
@@ -213,7 +218,7 @@ static int add_counter(const struct unc_reader *r, const struct unc_regs_counter
 		c->number = block->programmable++;
 	if (c->programmable && c->width < block->narrowest)
 		block->narrowest = c->width;
-	/* One of these counts a cycle or does not. */
+	/* A counter with one of these roles counts at most 1 in a cycle. */
 	if (!(c->per_cycle > 0) &&
 	    ((c->role >= UNC_ROLE_ACTIVE && c->role <= UNC_ROLE_IDLE) || c == block->clock))
 		c->per_cycle = 1;
@@ -310,7 +315,8 @@ static int read_counters(const struct unc_reader *r, const struct unc_yaml *map,
 
 /* ---- registers that are written ---- */
 
-/* The fields of one register do not overlap, and each use is that of one field, but for filters. */
+/* Checks that the fields of a register do not overlap, and that only one field has each use, except
+ * for filters. */
 static int check_control(const struct unc_reader *r, const struct unc_yaml *map, void *into)
 {
 	const struct unc_yaml *fields = unc_yaml_get(map, "fields");
@@ -358,7 +364,7 @@ static int check_control(const struct unc_reader *r, const struct unc_yaml *map,
 					       "'%s' has this use already", (*use)->name);
 		if (!*use)
 			*use = f;
-		/* Two registers of 32 bits make the word of the filter. */
+		/* Two registers of 32 bits make the configuration word of the filter. */
 		if (filter && c->filter < 0)
 			c->filter = block->filters++;
 		if (c->filter > 1)
@@ -399,7 +405,7 @@ static const struct unc_field only_fields[] = {
 	UNC_END,
 };
 
-/* The kernel's driver would write the same registers. */
+/* The kernel's driver for the same registers. */
 static const struct unc_field kernel_fields[] = {
 	UNC_FIELD("!pmu", TEXT, BLOCK(kernel_pmu)),
 	UNC_FIELD("!module", TEXT, BLOCK(kernel_module)),
@@ -408,10 +414,10 @@ static const struct unc_field kernel_fields[] = {
 
 /* ---- the bins of a histogram: their bounds and values ---- */
 
-/* Whole cycles below are exact in a double. */
+/* Whole cycles up to this are exact in a double. */
 #define LAST_MOST 0x1p53
 
-/* A list of cycles, one for each bin; bounds are whole, and each larger than the one before. */
+/* Reads a list of cycles, one for each bin. Bounds are whole numbers that increase. */
 static int read_cycles(const struct unc_reader *r, const struct unc_yaml *list, size_t count,
 		       bool whole, double *into)
 {
@@ -480,7 +486,7 @@ static int read_bins(const struct unc_reader *r, const struct unc_yaml *node, vo
 	block->thresholds_at = unc_yaml_get(node, "thresholds");
 	block->bounds_written = list && block->thresholds_at;
 	for (size_t k = 0; k < h->count; k++)
-		h->lower[k] = (double)k; /* until a scan reads them */
+		h->lower[k] = (double)k; /* until a scan reads the bounds */
 	if (unc_fill(r, node, UNC_SHAPE(struct unc_regs, histogram_fields), block) < 0)
 		return -EBADMSG;
 	if (!list && !block->thresholds_at)
@@ -497,16 +503,17 @@ static int read_bins(const struct unc_reader *r, const struct unc_yaml *node, vo
 	return 0;
 }
 
-/* ---- the whole ---- */
+/* ---- the whole block ---- */
 
 struct place {
 	const char *name;
-	const struct unc_yaml *at; /* its offset in the file */
-	uint64_t offset;           /* in the first instance */
+	const struct unc_yaml *at; /* its offset, as written in the file */
+	uint64_t offset;           /* its offset in the first instance */
 };
 
-/* A register must be aligned and lie inside the map in all instances, and no other one of those `before`
- * may have its place: registers of one size that are aligned overlap only when they begin together. */
+/* Checks the place of a register. It must be aligned and lie inside the map in all instances, and
+ * no register `before` may have the same place. Aligned registers of the same size overlap only if
+ * they begin at the same offset. */
 static int check_place(const struct unc_reader *reader, const struct place *p,
 		       const struct place *before)
 {
@@ -548,7 +555,7 @@ static int check_place(const struct unc_reader *reader, const struct place *p,
 static int check_places(const struct unc_reader *reader)
 {
 	const struct unc_regs *r = reader->context;
-	/* A counter may have a second half or a control register. */
+	/* Room for the second half and the control register of each counter. */
 	struct place all[UNC_REGS_CONTROLS + 2 * UNC_REGS_COUNTERS + UNC_HISTOGRAM_BINS];
 	size_t count = 0;
 	int err = 0;
@@ -574,7 +581,7 @@ static int check_places(const struct unc_reader *reader)
 	return err;
 }
 
-/* Checks over all of it, when it is read. */
+/* Checks what needs several parts of the block, after the block is read. */
 static int finish_block(const struct unc_reader *reader, const struct unc_yaml *root, void *into)
 {
 	const struct unc_regs *r = into;
@@ -604,7 +611,7 @@ static int finish_block(const struct unc_reader *reader, const struct unc_yaml *
 
 	if (check_places(reader) < 0 || CHECK_RULES(reader, root, rules) < 0)
 		return -EBADMSG;
-	/* A rate needs the block's own time, or the host's where the file asks for that. */
+	/* A rate needs the block's own clock, or the host's if the file asks for it. */
 	if (rate && !r->clock && !r->host_clock && !(r->hz > 0 && r->all_cycles))
 		return unc_reader_fail(
 			reader, unc_yaml_get(rate->at, "role"),
@@ -621,7 +628,7 @@ static int finish_block(const struct unc_reader *reader, const struct unc_yaml *
 	return 0;
 }
 
-/* In the order in which one part needs another. */
+/* In this order, since some parts need earlier ones. */
 static const struct unc_field fields[] = {
 	UNC_FIELD("!block", TEXT, BLOCK(name)),
 	UNC_FIELD("!title", TEXT, BLOCK(title)),
@@ -647,7 +654,7 @@ static const struct unc_field fields[] = {
 	UNC_FIELD("control", NAMED, UNC_LIST(struct unc_regs, controls, control_count),
 		  .of = UNC_SHAPE(struct unc_regs_control, control_fields, .check = check_control),
 		  .most = UNC_REGS_CONTROLS),
-	/* The offset of a counter's own register is with the counter. */
+	/* The counter itself has the offset of its control register. */
 	UNC_FIELD("counter_control", MAP, BLOCK(select),
 		  .of = UNC_SHAPE(struct unc_regs_control, &control_fields[1],
 				  .check = check_control)),

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* Reading registers: one counter, and all counters of an instance at one moment. */
+/* Reads registers: one counter, and all counters of an instance at one moment. */
 #include "source/regs/regs.h"
 
-/* A program that freezes a block to read it has unfrozen it again after so much time. */
+/* A program that freezes a block to read it unfreezes it within this time. */
 #define FROZEN_NS 200000
 
-/* A counter that has reached its number of events, and changes within this time, runs on. */
+/* A counter that has reached its number of events (after=) and changes within this time was not
+ * frozen by that: it runs on. */
 #define RUNS_ON_NS 20000000
-/* So does a counter that has so many events above that number, and above a tenth of it: until its block is
- * frozen, a counter counts for some cycles more. */
+/* A counter also runs on if it exceeds its number of events by more than this plus a tenth of the
+ * number. Some excess is normal: the counter counts a few more cycles until its block is frozen. */
 #define FREEZE_EVENTS 10000
 
-/* How often halves are read again before a counter is given up. Between two carries of 32 bits any
- * hardware leaves time for many readings. */
+/* How often the halves of a counter are read again before its reading fails. Hardware leaves time
+ * for many readings between two carries of 32 bits. */
 #define MOST_TRIES 1000
 
 static const char why_torn[] = "its halves changed during each reading";
@@ -37,15 +38,16 @@ static const char why_runs_on[] =
 static const char why_gone[] =
 	"its registers read as all ones: the device is gone, or switched off";
 
-/* ---- one counter --------------------------------------------------------------------------- */
+/* ---- one counter ---- */
 
 static uint64_t all_ones(unsigned bits)
 {
 	return UINT64_MAX >> (64 - bits);
 }
 
-/* A device that is gone reads as all ones. So may a counter of all bits of its register, which is valid
- * (with a `why` until then) when another register of the instance `answers` with something else. */
+/* Reads one counter. A device that is gone reads as all ones. A counter that uses all bits of its
+ * register may have this value, too: it is then returned with a `why`, and becomes valid if another
+ * register of the instance has another value (`answers`). */
 static struct uncore_reading read_counter(const struct unc_regs_io *io,
 					  const struct unc_regs_counter *c, bool *answers)
 {
@@ -56,7 +58,7 @@ static struct uncore_reading read_counter(const struct unc_regs_io *io,
 
 	if (c->split) {
 		err = unc_regs_io_load(io, c->high, &raw);
-		/* A high half that was the same before and after belongs to the low half between. */
+		/* If the high half was the same before and after, it belongs to the low half. */
 		do {
 			before = raw;
 			if (err == 0)
@@ -82,11 +84,13 @@ static struct uncore_reading read_counter(const struct unc_regs_io *io,
 		.raw = why ? 0 : raw & all_ones(c->width), .lost = why, .why = why};
 }
 
-/* ---- adding up ----------------------------------------------------------------------------- */
+/* ---- adding up ---- */
 
-/* A programmed counter was set, so a wrap has a meaning: it is the requested number of events, or an
- * overflow that has frozen the instance. A fall that is no wrap, as that would need a faster counter, makes
- * the total fall, and is reported there. Half-way to its end a counter is set to 0. */
+/* Adds the reading of a programmed counter to its total. A wrap of such a counter means that it has
+ * reached its requested number of events, or an overflow that has frozen the instance. A decrease
+ * that is too large for a wrap (the counter would have to be faster) means that another program has
+ * set the counter. The total then decreases, too, which is reported there. A counter that has
+ * reached half its range is set to 0. */
 static void add_programmed(struct unc_regs_source *s, struct unc_regs_instance *b, size_t i)
 {
 	struct unc_open_counter *o = &s->counters[i];
@@ -111,8 +115,8 @@ static void add_programmed(struct unc_regs_source *s, struct unc_regs_instance *
 		o->last = 0;
 }
 
-/* Each register is read once, as two groups may share an event. Counts are added up when all have been
- * read and are known to be counts. */
+/* Reads each register once, since two groups may share an event. Counts are added up after all
+ * registers have been read and are known to be valid. */
 static void read_counters(struct unc_regs_source *s, struct unc_regs_instance *b)
 {
 	bool answers = false;
@@ -145,10 +149,11 @@ static void read_counters(struct unc_regs_source *s, struct unc_regs_instance *b
 	}
 }
 
-/* ---- one reading --------------------------------------------------------------------------- */
+/* ---- one reading ---- */
 
-/* An instance that has `stopped` did so somewhere between the reading before and this one. An interval begins
- * when the instance is unfrozen, and ends when it is frozen: the uncertainty of both belongs to the reading. */
+/* Completes the reading of an instance and unfreezes it. An instance that has `stopped` did so at
+ * an unknown time since the previous reading. An interval begins when the instance is unfrozen and
+ * ends when it is frozen: the reading includes the uncertainty of both. */
 static void finish_reading(struct unc_regs_source *s, struct unc_regs_instance *b, bool stopped,
 			   bool runs_on)
 {
@@ -185,7 +190,7 @@ bool unc_regs_same_device(const struct unc_regs_source *s, const struct unc_regs
 	       x->pmu->unit / s->regs->instances == y->pmu->unit / s->regs->instances;
 }
 
-/* One of its triggers has reached its events since the reading. */
+/* True if one of the instance's triggers has reached its number of events since the reading. */
 static bool has_triggered(const struct unc_regs_source *s, const struct unc_regs_instance *b)
 {
 	uint64_t raw;
@@ -198,8 +203,9 @@ static bool has_triggered(const struct unc_regs_source *s, const struct unc_regs
 	return false;
 }
 
-/* Triggers are unfrozen last. With several of them, one may freeze the device before the next one is unfrozen,
- * which would count on: then all are frozen again, and the next reading finds the event. */
+/* Triggers are unfrozen last. If there are several, one may freeze the device before the next is
+ * unfrozen, and this one would count on. Then all are frozen again, and the next reading finds the
+ * event. */
 void unc_regs_unfreeze(struct unc_regs_source *s)
 {
 	size_t end;
@@ -227,7 +233,7 @@ void unc_regs_unfreeze(struct unc_regs_source *s)
 	}
 }
 
-/* A counter of the instance that has reached its number of events still counts. */
+/* True if a counter of the instance that has reached its number of events still counts. */
 static bool runs_on(const struct unc_regs_source *s, const struct unc_regs_instance *b)
 {
 	uint64_t end = unc_now_ns() + RUNS_ON_NS;
@@ -250,7 +256,8 @@ static bool runs_on(const struct unc_regs_source *s, const struct unc_regs_insta
 	return false;
 }
 
-/* Why its counters cannot be read, or NULL; HELD when it was frozen for that. */
+/* Prepares an instance to be read. Returns why its counters cannot be read, or NULL. The state is
+ * HELD if the instance was frozen for the reading. */
 static const char *prepare(struct unc_regs_source *s, struct unc_regs_instance *b)
 {
 	int err = unc_regs_io_check(&b->io);
@@ -278,8 +285,9 @@ static const char *prepare(struct unc_regs_source *s, struct unc_regs_instance *
 	return b->state == UNC_INSTANCE_FROZEN ? why_frozen : NULL;
 }
 
-/* The time counted is that from the start without the time frozen for reading. What happens between two
- * looks at the clock is taken to be in the middle, plus or minus half. */
+/* Reads an instance. The enabled time is the time since the start, without the time that it was
+ * frozen for readings. An event between two readings of the clock is taken to be in the middle,
+ * plus or minus half of the time between them. */
 void unc_regs_read_instance(void *ctx, size_t index)
 {
 	struct unc_regs_source *s = ctx;
@@ -300,7 +308,7 @@ void unc_regs_read_instance(void *ctx, size_t index)
 	took_ns = end - begin;
 	b->at_ns = begin + took_ns / 2;
 	b->interval_ns = 0;
-	/* Its next count begins here. */
+	/* The next interval of the counters begins here. */
 	if (b->uncleared && !why)
 		b->frozen_ns = b->at_ns - s->start_ns - b->enabled_ns;
 	if (!stopped) {
@@ -316,7 +324,7 @@ void unc_regs_read_instance(void *ctx, size_t index)
 
 		if (r->lost)
 			continue;
-		/* Frozen or latched counters belong to one moment. */
+		/* Frozen or latched counters all belong to the same moment. */
 		if (!s->freezes) {
 			r->at_ns = b->at_ns;
 			r->took_ns = took_ns;
@@ -328,5 +336,5 @@ void unc_regs_read_instance(void *ctx, size_t index)
 	if (b->state == UNC_INSTANCE_HELD && s->together)
 		return;
 	finish_reading(s, b, b->state == UNC_INSTANCE_STOPPED && !stopped, b->runs_on);
-	b->runs_on = b->runs_on && s->together; /* the others of the device run on, too */
+	b->runs_on = b->runs_on && s->together; /* the other instances of the device run on, too */
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Counters read straight from their registers, as a block's description says: which register counts an event,
- * opening, programming, counting. */
+/* The source of register blocks: chooses the register of an event; opens, programs and counts. */
 #include "source/regs/regs.h"
 
 #define PMUS "sys/bus/event_source/devices"
@@ -10,10 +9,10 @@ static struct unc_regs_source *regs_of(struct unc_source *s)
 	return (struct unc_regs_source *)s; /* base is its first member */
 }
 
-/* ---- the register of an event -------------------------------------------------------------- */
+/* ---- the register of an event ---- */
 
-/* Assigns a programmable counter to event `i` of the plan. Nothing is programmed yet: one that is taken
- * is given up by an event that can move to another. `tried`: a mark for each counter of the block. */
+/* Assigns a programmable counter to event `i` of the plan. Nothing is programmed yet, so an event
+ * that has a counter may move to another one. `tried` has a mark for each counter of the block. */
 static bool assign(struct unc_regs_source *s, const struct unc_regs_instance *b, size_t i,
 		   bool *tried)
 {
@@ -26,7 +25,8 @@ static bool assign(struct unc_regs_source *s, const struct unc_regs_instance *b,
 	for (size_t k = r->only_count; k-- > 0;)
 		if (r->only[k].event == code)
 			allowed = r->only[k].counters;
-	/* From the end: events that few counters can count are counted by the first, mostly. */
+	/* From the end: usually the first counters are those that count events which few counters
+	 * can count. */
 	for (size_t k = r->count; k-- > 0;) {
 		const struct unc_regs_counter *c = &r->counters[k];
 		size_t owner = b->first;
@@ -45,7 +45,7 @@ static bool assign(struct unc_regs_source *s, const struct unc_regs_instance *b,
 	return false;
 }
 
-/* The sentence of an error follows "PMU/EVENT/: ", here and in choose(). */
+/* The error sentence follows "PMU/EVENT/: ", here and in choose(). */
 static int choose_programmable(struct unc_regs_source *s, const struct unc_regs_instance *b,
 			       size_t i, struct unc_error *e)
 {
@@ -62,7 +62,7 @@ static int choose_programmable(struct unc_regs_source *s, const struct unc_regs_
 	if (edge && threshold && (select & edge->bits) && !(select & threshold->bits))
 		return unc_fail(e, EINVAL, "'%s' needs '%s' of at least 1: add %s=1", edge->name,
 				threshold->name, threshold->name);
-	/* config= and config1= may set any bit. */
+	/* config= and config1= can set any bit, also those that no term has. */
 	for (const struct unc_regs_field *f = r->select.fields;
 	     f < r->select.fields + r->select.count; f++)
 		terms |= f->access == UNC_ACCESS_RW && f->purpose != UNC_PURPOSE_ENABLE ? f->bits
@@ -138,7 +138,7 @@ static int choose(struct unc_regs_source *s, const struct unc_regs_instance *b, 
 					"written with --program only",
 					k, (unsigned long long)threshold,
 					(unsigned long long)s->regs->histogram.lower[k]);
-	/* Two programs that clear a counter by reading it would share its counts. */
+	/* If two programs cleared a counter by reading it, each would get a part of its counts. */
 	if (s->regs->window == UNC_WINDOW_CLEAR && unc_regs_io_lock(&b->io, reg->offset) < 0)
 		return unc_fail(
 			e, EBUSY,
@@ -150,8 +150,8 @@ static int choose(struct unc_regs_source *s, const struct unc_regs_instance *b, 
 	return 0;
 }
 
-/* Chooses the register for counter `i` of the plan, before its instance is programmed; earlier counters may
- * move to another one. Without a register the counter is refused. */
+/* Chooses the register of counter `i` of the plan, before its instance is programmed. Earlier
+ * counters may move to another register. Without a register the counter is refused. */
 static int open_counter(struct unc_regs_source *s, const struct unc_regs_instance *b, size_t i,
 			struct unc_error *e)
 {
@@ -170,7 +170,7 @@ static int open_counter(struct unc_regs_source *s, const struct unc_regs_instanc
 		o->first++;
 	c->most_per_s = o->reg->most_per_s;
 	c->width = o->reg->width;
-	/* What is added up here has 64 bits, but between two readings the register may overflow. */
+	/* The total has 64 bits, but the register may overflow between two readings. */
 	if ((o->reg->programmable || s->adds_up) && c->width < 64) {
 		ns = (double)(UINT64_MAX >> (64 - c->width)) / UNC_CLOCK_SLACK / c->most_per_s *
 		     1e9;
@@ -180,9 +180,9 @@ static int open_counter(struct unc_regs_source *s, const struct unc_regs_instanc
 	return 0;
 }
 
-/* ---- opening ------------------------------------------------------------------------------- */
+/* ---- opening ---- */
 
-/* The kernel's driver would write the same registers. */
+/* Refuses if the kernel's driver writes the same registers. */
 static int refuse_if_kernel_drives(const struct unc_regs *r, const struct unc_root *root,
 				   struct unc_error *e)
 {
@@ -225,7 +225,8 @@ static int refuse_instance(struct unc_regs_source *s, struct unc_regs_instance *
 	return r;
 }
 
-/* Opens an instance, chooses its registers, and claims what will be written; nothing is written yet. */
+/* Opens an instance, chooses its registers, and claims those that will be written. Does not write
+ * yet. */
 static int open_instance(struct unc_regs_source *s, struct unc_regs_instance *b,
 			 struct unc_error *e)
 {
@@ -249,7 +250,8 @@ static int open_instance(struct unc_regs_source *s, struct unc_regs_instance *b,
 	    !(s->freezes || s->regs->bounds_written))
 		return err;
 	err = unc_regs_claim(&b->io, b->state == UNC_INSTANCE_STOPPED);
-	/* A processor with fewer cores has fewer instances: reading their registers fails. */
+	/* A processor with fewer cores has fewer instances: reading the registers of a missing one
+	 * fails. */
 	if (err == -EIO && !b->io.old_count) {
 		unc_fail(&why, ENODEV,
 			 "%s on CPU %d: its registers cannot be read: there is no such %s",
@@ -267,7 +269,7 @@ static int open_instance(struct unc_regs_source *s, struct unc_regs_instance *b,
 		       : 0;
 }
 
-/* Programs an instance, which is frozen from here on until counting starts, and reads it. */
+/* Programs an instance and reads it. The instance is frozen from here on until counting starts. */
 static int begin_instance(struct unc_regs_source *s, size_t index, struct unc_error *e)
 {
 	struct unc_regs_instance *b = &s->instances[index];
@@ -303,10 +305,10 @@ static int begin_instance(struct unc_regs_source *s, size_t index, struct unc_er
 	/* A first reading shows which registers are missing. */
 	unc_regs_read_instance(s, index);
 	if (b->unconfirmed)
-		return 0; /* it may be confirmed the next time */
+		return 0; /* the next reading may be confirmed */
 	if (frozen || b->state == UNC_INSTANCE_FROZEN) {
 		s->first_frozen = s->found_frozen++ ? s->first_frozen : index;
-		return 0; /* it may be unfrozen at any time */
+		return 0; /* another program may unfreeze it at any time */
 	}
 	for (size_t i = b->first; err == 0 && i < b->end; i++) {
 		struct uncore_counter *c = &s->plan[i];
@@ -332,7 +334,7 @@ static int add_notes(const struct unc_regs_source *s, struct unc_names *notes, s
 		return unc_nomem(e);
 	if (!s->found_frozen)
 		return 0;
-	/* A program that was killed left it so, and it is left so again. */
+	/* A program that was killed may have left it frozen. It is left frozen again. */
 	snprintf(note, sizeof(note),
 		 "%s on CPU %d (%zu of %zu) was found frozen: another program freezes it, or was "
 		 "killed before it was unfrozen; %s",
@@ -342,8 +344,8 @@ static int add_notes(const struct unc_regs_source *s, struct unc_names *notes, s
 	return unc_names_add(notes, note) < 0 ? unc_nomem(e) : 0;
 }
 
-/* Triggers come first among the instances of their device: they are frozen first for a reading and unfrozen
- * last, so that a trigger does not freeze an instance that is being unfrozen. */
+/* Orders the instances of a device so that triggers come first. They are frozen first for a reading
+ * and unfrozen last, so that a trigger does not freeze an instance that is being unfrozen. */
 static void order_instances(struct unc_regs_source *s)
 {
 	for (size_t k = 0; s->regs->overflow == UNC_OVERFLOW_FREEZES_ALL && k < s->instance_count;
@@ -395,7 +397,7 @@ static int regs_open(struct unc_source *source, struct uncore_counter *counters,
 			s->instances[s->instance_count - 1].trigger = true;
 	}
 	order_instances(s);
-	/* Nothing is written before all is checked. */
+	/* Nothing is written until everything is checked. */
 	for (size_t k = 0; err == 0 && k < s->instance_count; k++)
 		err = open_instance(s, &s->instances[k], e);
 	for (size_t k = 0; err == 0 && k < s->instance_count; k++)
@@ -404,7 +406,8 @@ static int regs_open(struct unc_source *source, struct uncore_counter *counters,
 	unc_regs_unfreeze(s);
 	if (err == 0 && count)
 		err = add_notes(s, notes, e);
-	/* A thread for each CPU, however few instances: readings do not move between CPUs. */
+	/* Each CPU has a thread, even for one instance, so that readings do not move between
+	 * CPUs. */
 	if (err == 0 && count &&
 	    unc_readers_new(&s->readers, cpus, s->instance_count, 1, unc_regs_read_instance, s) < 0)
 		err = unc_nomem(e);
@@ -412,10 +415,10 @@ static int regs_open(struct unc_source *source, struct uncore_counter *counters,
 	return err;
 }
 
-/* ---- counting ------------------------------------------------------------------------------ */
+/* ---- counting ---- */
 
-/* Registers count at any time, but programmed ones are frozen: the next reading finds their start values
- * and unfreezes them. */
+/* Starts counting. Registers that are not programmed always count. Programmed ones are frozen: the
+ * first reading finds their start values and unfreezes them. */
 static int regs_enable(struct unc_source *source, struct unc_error *e)
 {
 	struct unc_regs_source *s = regs_of(source);
@@ -452,7 +455,7 @@ static int regs_read(struct unc_source *source, struct uncore_reading *into, uin
 	return 0;
 }
 
-/* The registers of all instances; the sentence is that of the first failure. */
+/* Restores the registers of all instances. The sentence is that of the first failure. */
 static int restore(struct unc_regs_source *s, struct unc_error *e)
 {
 	int first = 0;
@@ -472,7 +475,7 @@ static int restore(struct unc_regs_source *s, struct unc_error *e)
 	return first;
 }
 
-/* Registers are put back here, and not only when closed, so that a failure can be reported. The last
+/* Restores registers here, and not only at close, so that a failure can be reported. The last
  * reading is taken before that. */
 static int regs_disable(struct unc_source *source, struct unc_error *e)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The groups of resctrl (linux Documentation/filesystems/resctrl.rst): what the tasks of each move between a last-level
- * cache and memory. A group on one cache, or on a NUMA node of one, is a PMU. Only groups that exist are read. Nothing
- * is written. */
+/* The source of resctrl's groups (linux Documentation/filesystems/resctrl.rst): bytes that the
+ * tasks of each group move between a last-level cache and memory. The part of a group on one cache,
+ * or on one NUMA node of it, is a PMU. Only existing groups are read. Nothing is written. */
 #include "source/source.h"
 
 #include <fcntl.h>
@@ -10,14 +10,15 @@
 
 #define TOP "sys/fs/resctrl"
 #define CPU_DIR "sys/devices/system/cpu"
-/* A larger step is not traffic: the kernel took a counter that began again for one that wrapped. */
+/* A larger step is not traffic. The kernel has taken a counter that restarted for one that
+ * wrapped. */
 #define MOST_BYTES_PER_S 1e13
 
-/* Ordered by name. The numbers are the kernel's, too. */
+/* The events, in the order of their names, with the kernel's numbers. */
 static const struct {
 	const char *file, *terms;
 	uint64_t number;
-	bool level; /* what there is now, and not a sum */
+	bool level; /* a current value, not a sum */
 } events[] = {
 	{"llc_occupancy", "event=0x1", 1, true},
 	{"mbm_local_bytes", "event=0x3", 3, false},
@@ -26,18 +27,18 @@ static const struct {
 
 #define EVENTS (sizeof(events) / sizeof(*events))
 
-/* ---- groups and caches as PMUs -------------------------------------------------------------------- */
+/* ---- groups and caches as PMUs ---- */
 
 struct scan {
 	const struct unc_root *root;
 	const struct unc_topology *topology;
 	struct unc_error *e;
-	int *caches; /* of each CPU of the topology; -1: offline, or not known */
+	int *caches; /* the cache of each CPU of the topology; -1: offline, or unknown */
 	struct unc_pmus pmus;
 	size_t groups;
 };
 
-/* The number behind a prefix; -1: the name is another. */
+/* The number after a prefix; -1: the name has another form. */
 static int number_of(const char *name, const char *prefix)
 {
 	size_t len = strlen(prefix);
@@ -67,7 +68,8 @@ static int add_events(struct uncore_pmu *p)
 	return r;
 }
 
-/* The PMU of a group on a cache or (`node` not -1) on a node of it, counted from a CPU there. -ENOMEM. */
+/* Adds the PMU of a group on a cache or, if `node` is not -1, on a node of the cache. A CPU there
+ * counts it. Returns 0 or -ENOMEM. */
 static int add_pmu(struct scan *s, const char *group, const char *directory, int cache, int node)
 {
 	const struct unc_topology *t = s->topology;
@@ -109,7 +111,7 @@ static int add_pmu(struct scan *s, const char *group, const char *directory, int
 	return p->broken ? 0 : -ENOMEM;
 }
 
-/* Where the kernel counts each node of a cache, the cache's own files are their sums. */
+/* If the kernel counts each node of a cache, the files of the cache itself have their sums. */
 static int add_cache(struct scan *s, const char *group, const char *directory, int cache)
 {
 	struct unc_names names = {0};
@@ -130,7 +132,8 @@ static int add_cache(struct scan *s, const char *group, const char *directory, i
 	return r;
 }
 
-/* What is no group, or is removed meanwhile, has no such files. */
+/* Adds a group. A directory that is no group, or a group that is removed meanwhile, has no such
+ * files. */
 static int add_group(struct scan *s, const char *path, const char *group)
 {
 	const char *data = UNC_PATH("%s/mon_data", path);
@@ -149,7 +152,7 @@ static int add_group(struct scan *s, const char *path, const char *group)
 	return r;
 }
 
-/* A control group, whose counts include those of its monitor groups, and these. */
+/* Adds a control group, whose counts include those of its monitor groups, and then these. */
 static int add_groups(struct scan *s, const char *path, const char *group)
 {
 	const char *below = UNC_PATH("%s/mon_groups", path);
@@ -215,22 +218,22 @@ int unc_resctrl_scan(const struct unc_root *root, const struct unc_topology *top
 	return r;
 }
 
-/* ---- counting ------------------------------------------------------------------------------------- */
+/* ---- counting ---- */
 
 struct counter {
-	int fd; /* -1: its group or its cache is not there */
+	int fd; /* -1: its group or its cache does not exist */
 	const char *file;
 };
 
 struct resctrl_source {
-	struct unc_source base;            /* first: a pointer to it is one to the whole */
-	const struct uncore_counter *plan; /* from open to close */
+	struct unc_source base;            /* must be the first member: the pointer is cast */
+	const struct uncore_counter *plan; /* borrowed from open to close */
 	struct counter *counters;
 	size_t count;
 	uint64_t since_ns;
 };
 
-/* What a file may have instead of a number. */
+/* Words that a file may contain instead of a number. */
 static const struct {
 	const char *text, *why;
 } words[] = {
@@ -241,7 +244,7 @@ static const struct {
 	{"Error", "resctrl has 'Error' there: the hardware reports one"},
 };
 
-/* A descriptor, or a negative errno. */
+/* Opens the file of counter `i`. Returns a descriptor or a negative errno. */
 static int open_file(const struct resctrl_source *s, size_t i)
 {
 	return unc_root_open_file(s->base.root,
@@ -249,7 +252,8 @@ static int open_file(const struct resctrl_source *s, size_t i)
 				  O_RDONLY);
 }
 
-/* Reads a file from its beginning; NULL: the group or its cache was removed, which closes it. */
+/* Reads a file from its beginning. NULL: the group or its cache was removed, and the file is
+ * closed. */
 static char *read_text(struct counter *c, char *into, size_t room)
 {
 	struct stat st;
@@ -258,7 +262,7 @@ static char *read_text(struct counter *c, char *into, size_t room)
 	do
 		got = pread(c->fd, into, room - 1, 0);
 	while (got < 0 && errno == EINTR);
-	/* Only a file that is not the kernel's can be read on. */
+	/* A file of the kernel is deleted with its group; a plain file can still be read then. */
 	if (got < 0 || fstat(c->fd, &st) < 0 || !st.st_nlink) {
 		close(c->fd);
 		c->fd = -1;
@@ -268,8 +272,8 @@ static char *read_text(struct counter *c, char *into, size_t room)
 	return unc_trim(into);
 }
 
-/* After a word or a new group the count begins again: this reading is lost, and the next interval, which begins
- * with it. */
+/* After a word instead of a number, or with a new group, the count restarts. This reading is lost,
+ * and so is the next interval, which begins with it. */
 static void read_counter(struct resctrl_source *s, size_t i, struct uncore_reading *into)
 {
 	struct counter *c = &s->counters[i];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Simulations: read from YAML, checked against the machine that they simulate, and counted: rates,
+/* Simulations: read from YAML, checked against the simulated machine, and counted as rates that are
  * integrated over time. */
 #define _GNU_SOURCE
 #include "source/source.h"
@@ -9,19 +9,19 @@
 
 /* One entry of `rates`. */
 struct rate {
-	const char *pmu, *event; /* of the file */
+	const char *pmu, *event; /* as in the file */
 	struct unc_wave wave;
 	double spread;
-	double phase;           /* share of the period; negative: derived from a name */
-	const char *phase_name; /* NULL: the PMU's */
+	double phase;           /* share of the period; negative: from a name */
+	const char *phase_name; /* NULL: the name of the PMU */
 	double running;
 	uint64_t start;
 	unsigned width;
-	int refuse; /* an errno, 0: none */
-	int line;   /* for sentences */
+	int refuse; /* the errno of a refused event; 0: it is counted */
+	int line;   /* line in the file, for error sentences */
 };
 
-/* Terms that restrict any event of some PMUs to a part of what it counts. */
+/* Terms that restrict any event of some PMUs to a part of its counts. */
 struct part_of_rate {
 	const char *pmu, *terms;
 	double share;
@@ -31,7 +31,7 @@ struct unc_sim {
 	struct unc_yaml_file *file;
 	const char *name, *machine;
 	uint64_t seed;
-	uint64_t step_ns; /* 0: by the clock */
+	uint64_t step_ns; /* 0: time is that of the clock */
 	struct rate *rates;
 	size_t count;
 	struct part_of_rate *parts;
@@ -41,23 +41,23 @@ struct unc_sim {
 struct counter {
 	const struct rate *rate; /* NULL: not open */
 	uint64_t phase_ns;
-	long double factor; /* of this instance */
-	uint64_t counted;   /* at the latest reading, before start and width */
+	long double factor; /* the rate's factor of this instance */
+	uint64_t counted;   /* at the last reading, without start value and width */
 };
 
 struct sim_source {
-	struct unc_source base; /* first: a pointer to it is one to the whole */
+	struct unc_source base; /* must be the first member: the pointer is cast */
 	struct counter *counters;
 	size_t count;
 	uint64_t readings;
 	bool enabled;
-	uint64_t since_ns;   /* when it was enabled */
-	uint64_t elapsed_ns; /* until it was disabled */
+	uint64_t since_ns;   /* the time when it was enabled */
+	uint64_t elapsed_ns; /* if disabled: how long it was enabled */
 };
 
-/* ---- the file ------------------------------------------------------------------------------ */
+/* ---- the file ---- */
 
-/* The length of a period or a step. */
+/* Reads the length of a period or a step. */
 static bool read_duration(const char *text, uint64_t *ns)
 {
 	return uncore_duration_parse(text, 0, ns) == 0 && *ns;
@@ -113,7 +113,7 @@ static const struct unc_field ramp_fields[] = {
 	UNC_END,
 };
 
-/* A number is the share of the period itself, anything else is a name. */
+/* Reads a phase: a number is the share of the period, anything else is a name. */
 static int read_phase(const struct unc_reader *r, const struct unc_yaml *node, void *into)
 {
 	struct rate *rate = into;
@@ -207,9 +207,9 @@ static const struct unc_field sim_fields[] = {
 	UNC_END,
 };
 
-/* ---- the machine --------------------------------------------------------------------------- */
+/* ---- the machine ---- */
 
-/* One PMU that has the event of a rate is enough: a pattern may span different ones. */
+/* A rate needs only one PMU that has its event: its pattern may match different PMUs. */
 int unc_sim_check(const struct unc_sim *sim, const struct unc_pmus *pmus, struct unc_error *e)
 {
 	const struct unc_yaml *list = unc_yaml_get(sim->file->root, "rates");
@@ -333,9 +333,9 @@ void unc_sim_free(struct unc_sim *sim)
 	free(sim);
 }
 
-/* ---- rates over time: their integrals, in closed form: no step size, no drift ---------------- */
+/* ---- rates over time: integrals in closed form, so without step size or drift ---- */
 
-/* Counts during the first `t` ns of a period. */
+/* The counts during the first `t` ns of a period. */
 static long double part(const struct unc_wave *w, uint64_t t)
 {
 	const long double pi = 3.14159265358979323846264338327950288L;
@@ -355,7 +355,7 @@ static long double part(const struct unc_wave *w, uint64_t t)
 	}
 }
 
-/* Counts from the beginning of the wave. The whole periods are multiplied, not added up. */
+/* The counts from the beginning of the wave. Whole periods are multiplied, not added up. */
 static long double whole(const struct unc_wave *w, uint64_t t)
 {
 	uint64_t periods = w->period_ns ? t / w->period_ns : 0;
@@ -368,7 +368,8 @@ long double unc_wave_integral(const struct unc_wave *w, uint64_t phase_ns, uint6
 	return whole(w, phase_ns + t_ns) - whole(w, phase_ns);
 }
 
-/* FNV-1a over the bytes, then the finaliser of splitmix64 to spread them over all bits. */
+/* A hash: FNV-1a over the bytes, then the finaliser of splitmix64, which spreads them over all
+ * bits. */
 double unc_sim_chance(uint64_t seed, const char *name, int cpu)
 {
 	uint64_t h = UINT64_C(0xcbf29ce484222325) ^ seed;
@@ -382,10 +383,10 @@ double unc_sim_chance(uint64_t seed, const char *name, int cpu)
 	return (double)(h >> 11) * 0x1p-53;
 }
 
-/* ---- opening ------------------------------------------------------------------------------- */
+/* ---- opening ---- */
 
-/* The first rate for an event; *found NULL: none. A rate whose event this PMU does not have is not for it: a
- * pattern may span different PMUs. -ENOMEM. */
+/* Finds the first rate for an event; *found is NULL if there is none. A rate whose event this PMU
+ * does not have is not for this PMU: a pattern may match different PMUs. Returns 0 or -ENOMEM. */
 static int find_rate(const struct unc_sim *sim, const struct uncore_pmu *pmu,
 		     const struct unc_config *config, const struct rate **found)
 {
@@ -406,7 +407,8 @@ static int find_rate(const struct unc_sim *sim, const struct uncore_pmu *pmu,
 	return 0;
 }
 
-/* Takes the terms of filters away; *share: the part of the rate without them. -ENOMEM. */
+/* Removes the terms of filters, and multiplies *share by the part of the rate that they leave.
+ * Returns 0 or -ENOMEM. */
 static int take_filters(const struct unc_sim *sim, const struct uncore_pmu *pmu,
 			struct unc_config *config, long double *share)
 {
@@ -474,7 +476,8 @@ static int open_counter(const struct unc_sim *sim, struct counter *c, struct unc
 		phase = unc_sim_chance(sim->seed, rate->phase_name ? rate->phase_name : pmu,
 				       plan->cpu);
 	c->phase_ns = (uint64_t)((long double)phase * (long double)rate->wave.period_ns);
-	/* Another seed, or the instances that are ahead would be the busy ones. */
+	/* Uses another seed. With the same one, the instances that are ahead would also be the busy
+	 * ones. */
 	chance = (long double)unc_sim_chance(~sim->seed, pmu, plan->cpu);
 	c->factor = share * (1 + (long double)rate->spread * (2 * chance - 1));
 	return 0;
@@ -497,7 +500,8 @@ static int sim_open(struct unc_source *source, struct uncore_counter *counters, 
 		ret = open_counter(source->sim, &s->counters[i], &counters[i], e);
 		if (ret < 0)
 			return ret;
-		/* The kernel refuses these to the whole plan, so a simulation does. */
+		/* These errors refuse the whole plan in the kernel's source, so they do in a
+		 * simulation. */
 		ret = counters[i].error;
 		if (ret == -EMFILE || ret == -ENFILE || ret == -ENOMEM ||
 		    (!opened && !counters[i].round && (ret == -EACCES || ret == -EPERM)))
@@ -507,9 +511,9 @@ static int sim_open(struct unc_source *source, struct uncore_counter *counters, 
 	return 0;
 }
 
-/* ---- counting ------------------------------------------------------------------------------ */
+/* ---- counting ---- */
 
-/* With a step it is the time of the reading to come. */
+/* The time now; with a step, the time of the next reading. */
 static uint64_t sim_now(const struct sim_source *s)
 {
 	return s->base.sim->step_ns ? s->readings * s->base.sim->step_ns : unc_now_ns();
@@ -522,8 +526,8 @@ static int sim_enable(struct unc_source *source, struct unc_error *e)
 	(void)e;
 	s->enabled = true;
 	s->since_ns = sim_now(s);
-	/* With a step, counting starts at the reading before: to read, start, and read again counts for
-	 * one step. */
+	/* With a step, counting starts at the previous reading: a reading, a start and a reading
+	 * count for one step. */
 	if (s->readings != 0)
 		s->since_ns -= s->base.sim->step_ns;
 	return 0;
@@ -559,7 +563,7 @@ static int sim_read(struct unc_source *source, struct uncore_reading *into, uint
 		}
 		counted = (long double)r->running * c->factor *
 			  unc_wave_integral(&r->wave, c->phase_ns, elapsed);
-		/* Rounding may make a wave step back by one where its rate is all but zero. */
+		/* Rounding may make a wave decrease by one where its rate is almost zero. */
 		count = (uint64_t)fmodl(floorl(fmaxl(counted, 0)), 0x1p64L);
 		if ((int64_t)(count - c->counted) > 0)
 			c->counted = count;
