@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: MIT */
-/* Codes of events that earlier CPUs have for other events, by the vendors' names. */
+/* Finds codes that earlier CPUs have for other events, by the vendors' names. */
 #include "machine/pmu.h"
 
 #define MODELS 64
 #define SHOWN_NAMES 3
 
-/* An event of the PMU's kind. */
+/* An event of PMUs of the same kind. */
 struct code {
-	const char *base, *rest; /* of its name: "UNC_M_CAS_COUNT", ".RD" */
+	const char *base, *rest; /* the parts of its name: "UNC_M_CAS_COUNT", ".RD" */
 	uint64_t event, umask;
-	uint64_t models; /* a bit for each that has it, in the order of the file */
+	uint64_t models; /* a bit for each CPU model that has it, in the order of the file */
 };
 
 struct codes {
 	struct code *items;
 	size_t count;
-	const char *models[MODELS]; /* from the oldest to this CPU's */
+	const char *models[MODELS]; /* from the oldest to that of this CPU */
 	size_t model_count;
-	uint64_t here; /* the bit of this CPU's; 0: not known */
+	uint64_t here; /* the bit of this CPU's model; 0: unknown */
 };
 
-/* The bits of the models of a line that are not newer than this CPU. */
+/* The bits of those models in a line that are not newer than this CPU. */
 static uint64_t bits_of_models(const struct codes *c, char *line)
 {
 	uint64_t bits = 0;
@@ -45,7 +45,8 @@ static void add_model(struct codes *c, const struct unc_topology *t, char *line)
 			c->here = UINT64_C(1) << (c->model_count - 1);
 }
 
-/* All events of the PMU's kind, of this CPU and older ones. The names are parts of `text`, which is cut. */
+/* Reads all events of the PMU's kind, for this CPU and older ones. Cuts `text`; the names point
+ * into it. */
 static int read_codes(struct codes *c, const struct uncore_pmu *p, char *text)
 {
 	const char *base = NULL, *event = "";
@@ -78,7 +79,7 @@ static int read_codes(struct codes *c, const struct uncore_pmu *p, char *text)
 	return 0;
 }
 
-/* The value of a term in the configuration; false: the PMU has no such term. */
+/* Gets the value of a term in the configuration. Returns false if the PMU has no such term. */
 static bool value_of(const struct uncore_pmu *p, const struct unc_config *config, const char *name,
 		     uint64_t *value)
 {
@@ -97,8 +98,8 @@ static bool same_name(const struct code *a, const struct code *b)
 	return strcmp(a->base, b->base) == 0 && strcmp(a->rest, b->rest) == 0;
 }
 
-/* "event=0x5,umask=0xcf": what counts the event of an older CPU on this one, by its name, or by one that has a
- * longer base ("UNC_M_CAS_COUNT_SCH0.RD"). */
+/* Finds the event of this CPU that counts an older CPU's event ("event=0x5,umask=0xcf"): it has the
+ * same name, or one with a longer base ("UNC_M_CAS_COUNT_SCH0.RD"). */
 static const struct code *found_here(const struct codes *c, const struct code *old)
 {
 	const struct code *like = NULL;
@@ -115,7 +116,7 @@ static const struct code *found_here(const struct codes *c, const struct code *o
 	return like;
 }
 
-/* "UNC_M_CAS_COUNT.WR on ivt hsx (here event=0x4,umask=0x30)" */
+/* Appends "UNC_M_CAS_COUNT.WR on ivt hsx (here event=0x4,umask=0x30)". */
 static void add_old(struct unc_text *to, const struct codes *c, const struct code *old,
 		    uint64_t models)
 {
@@ -145,7 +146,7 @@ static void describe(struct unc_text *to, const struct codes *c, uint64_t event,
 		if (k->umask != umask && !with_umask)
 			with_umask = k;
 	}
-	/* Older CPUs on which one of the names of the code is a name of it here. */
+	/* Older CPUs on which the code has a name that it also has on this CPU. */
 	for (const struct code *k = c->items; k < c->items + c->count; k++) {
 		if (k->event != event || k->umask != umask || !(k->models & c->here))
 			continue;

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: MIT */
-/* perf's event syntax: "{pmu/terms/modifiers,alias:modifiers}:modifiers,..." as text, and the terms of one event
- * as configuration words. */
+/* perf's event syntax: "{pmu/terms/modifiers,alias:modifiers}:modifiers,..." as text, and the terms
+ * of one event as configuration words. */
 #include "machine/pmu.h"
 
 #include <math.h>
 
 #define MOST_EVENTS 4096
-#define SHOWN 72                  /* characters of the list in a sentence */
-#define MODIFIERS "ukhIGHDeWSbpP" /* in the order of UNC_MOD_*; 'P' is another 'p' */
+#define SHOWN 72                  /* characters of the list that a sentence shows */
+#define MODIFIERS "ukhIGHDeWSbpP" /* in the order of UNC_MOD_*; 'P' means the same as 'p' */
 
 struct parser {
 	const char *text, *at;
-	int group; /* open now; -1: none */
+	int group; /* the open group; -1: none */
 	struct unc_events list;
 	struct unc_error *e;
 };
 
-/* Appends the text around `at`, with a mark below it. */
+/* Appends the text around `at`, with a mark below the mistake. */
 static int show_mistake(const struct parser *p, const char *at)
 {
 	size_t pos = (size_t)(at - p->text), begin = pos > SHOWN / 2 ? pos - SHOWN / 2 : 0, n = 0;
@@ -44,7 +44,8 @@ static void skip_spaces(struct parser *p)
 
 /* ---- modifiers ---- */
 
-/* After ':' there must be one; after a slash there may. Each once, but for "ppp". */
+/* Reads modifiers. After ':' there must be one; after a slash there may be. Only 'p' may be
+ * repeated ("ppp"). */
 static int take_modifiers(struct parser *p, bool after_slash, uint32_t *out)
 {
 	bool colon = *p->at == ':', letters = colon || after_slash;
@@ -78,7 +79,8 @@ static int take_name(struct parser *p)
 	const char *begin = p->at, *colon;
 
 	p->at += strcspn(p->at, ",{}/" UNC_SPACES);
-	/* A colon ends the bare name of an event; in front of a slash it is part of a PMU's. */
+	/* A colon ends the bare name of an event. Before a slash it belongs to the name of a
+	 * PMU. */
 	colon = memchr(begin, ':', (size_t)(p->at - begin));
 	if (*p->at != '/' && colon)
 		p->at = colon;
@@ -126,7 +128,7 @@ static int take_event(struct parser *p)
 	ev->pos = (size_t)(name - p->text);
 	ev->modifiers = modifiers;
 	ev->text = strndup(name, (size_t)(p->at - name));
-	/* Nothing between the slashes is all bits zero, as in perf. */
+	/* No terms between the slashes means that all bits are zero, as in perf. */
 	ev->terms = has_pmu ? strndup(name_end + 1, (size_t)(end - name_end - 2))
 			    : strndup(name, (size_t)(name_end - name));
 	ev->pmu = has_pmu ? strndup(name, (size_t)(name_end - name)) : NULL;
@@ -162,7 +164,7 @@ static int take_group(struct parser *p)
 	p->group = -1;
 	p->at++;
 	r = take_modifiers(p, false, &modifiers);
-	/* Modifiers of a group hold for each of its events. */
+	/* Modifiers of a group apply to each of its events. */
 	for (size_t i = first; r == 0 && i < p->list.count; i++)
 		p->list.items[i].modifiers |= modifiers;
 	return r;
@@ -180,7 +182,7 @@ int unc_events_parse(const char *text, struct unc_events *out, struct unc_error 
 			     "the event list is empty; expected an event such as pmu/term=value/");
 	for (bool more = r == 0; more; p.at++) {
 		skip_spaces(&p);
-		/* perf lets a group have a name, "name{a,b}", and does not use it. */
+		/* perf accepts a name of a group, "name{a,b}", and ignores it. */
 		name = strcspn(p.at, ",{}/:" UNC_SPACES);
 		if (p.at[name] == '{')
 			p.at += name;
@@ -210,24 +212,27 @@ void unc_events_finish(struct unc_events *l)
 
 /* ---- the text between the slashes, as configuration words ---- */
 
-#define LISTED 20 /* names in a sentence */
+#define LISTED 20 /* names that a sentence lists at most */
 #define TRACKED 256
 #define HIGHEST_CPU 65535
 
 struct encoder {
 	const struct uncore_pmu *pmu;
 	const char *user;                 /* the user's list of terms */
-	const struct uncore_alias *alias; /* whose terms are being put; NULL: the user's */
-	unsigned number;                  /* of the assignment that is put, from 1 on */
-	unsigned given[TRACKED]; /* the user's that set a term, by the term's index; 0: none */
-	struct unc_config words, mask; /* of one list: bits set, and bits spoken for */
+	/* The alias whose terms are being put; NULL: the user's terms */
+	const struct uncore_alias *alias;
+	unsigned number; /* number of the current assignment, from 1 */
+	/* For each term, by index: the number of the user's assignment that set it; 0: none */
+	unsigned given[TRACKED];
+	/* For one list: bits that are set, and bits that have a value */
+	struct unc_config words, mask;
 	struct unc_encoding out;
 	struct unc_error *e;
 };
 
 /* ---- sentences ---- */
 
-/* Begins the sentence. A mistake in an alias is the kernel's, all others are the user's. */
+/* Begins the sentence. Blames the kernel for a mistake in an alias, and the user for others. */
 static int blame(const struct encoder *x)
 {
 	if (x->alias)
@@ -248,7 +253,7 @@ static void add_list(struct unc_error *e, const char *what, const char *const *n
 		unc_error_append(e, " and %zu more", count - LISTED);
 }
 
-/* Lists what exists. */
+/* Refuses an unknown name, and lists the known ones. */
 static int refuse_unknown(const struct encoder *x, const char *name, bool terms, bool events)
 {
 	const struct uncore_pmu *p = x->pmu;
@@ -285,9 +290,9 @@ static int refuse_unknown(const struct encoder *x, const char *name, bool terms,
 	return err;
 }
 
-/* ---- words that every PMU understands ---- */
+/* ---- words that all PMUs accept ---- */
 
-/* "config" 0 ... "config3" 3; -1: another name. */
+/* The number of "config" (0) to "config3" (3); -1: another name. */
 static int config_word(const char *name)
 {
 	if (strncmp(name, "config", 6) != 0)
@@ -303,9 +308,9 @@ static bool is_built_in(const char *name)
 	       strcmp(name, "metric-id") == 0;
 }
 
-/* The digits of perf's raw codes, "r1a" or "r0x1a": hexadecimal either way; NULL: no such code. Unlike
- * perf's they begin with a digit: "read", on a PMU without an event of this name, is a mistake and not
- * the code 0xead. */
+/* The digits of perf's raw codes, "r1a" or "r0x1a", both hexadecimal; NULL: no raw code. In perf
+ * the code may begin with a letter. Here it must begin with a digit: on a PMU without an event
+ * "read" this name is a mistake, not the code 0xead. */
 static const char *raw_digits(const struct encoder *x, const struct unc_assignment *a)
 {
 	const char *digits = a->name + 1;
@@ -372,7 +377,8 @@ static int put_term(struct encoder *x, const struct unc_assignment *a,
 		return refuse(x,
 			      "the term '%s' cannot be used: its format '%.100s' is not understood",
 			      term->name, term->format);
-	/* What a term given twice means differs between tools: one counts the last, one both. */
+	/* Tools differ in what a term given twice means: one uses the last value, another adds
+	 * both. */
 	if (!x->alias && i < TRACKED) {
 		if (x->given[i] && x->given[i] != x->number)
 			return refuse(x, "the term '%s' is given twice", term->name);
@@ -394,7 +400,7 @@ static int put_term(struct encoder *x, const struct unc_assignment *a,
 		      term->format, (1ULL << width) - 1);
 }
 
-/* "opc=RFO", "state=M+E": the terms that the names stand for, whose bits add up. */
+/* Puts the terms that names stand for: "opc=RFO", "state=M+E". The bits of several names add up. */
 static int put_named(struct encoder *x, const struct unc_assignment *a,
 		     const struct uncore_term *named)
 {
@@ -426,8 +432,8 @@ static int put_named(struct encoder *x, const struct unc_assignment *a,
 
 /* ---- aliases ---- */
 
-/* The alias that an assignment of the user means: its bare name, or event=NAME. A name that is also
- * a term is the term. */
+/* The alias that an assignment of the user names, by a bare name or by event=NAME. A name that is
+ * also a term is the term. */
 static const struct uncore_alias *alias_meant(const struct encoder *x,
 					      const struct unc_assignment *a)
 {
@@ -442,7 +448,7 @@ static const struct uncore_alias *alias_meant(const struct encoder *x,
 	return unc_pmu_event(x->pmu, a->value);
 }
 
-/* "name=?" in an alias: a term of the user, which comes later, replaces it. */
+/* Checks a placeholder "name=?" in an alias: a later term of the user must replace it. */
 static int check_placeholder(struct encoder *x, const struct unc_assignment *placeholder)
 {
 	const struct uncore_alias *alias = x->alias;
@@ -452,12 +458,12 @@ static int check_placeholder(struct encoder *x, const struct unc_assignment *pla
 	while (unc_assignment_next(&at, &a) == 1)
 		if (a.has_value && strcmp(a.name, placeholder->name) == 0)
 			return 0;
-	x->alias = NULL; /* the user's mistake */
+	x->alias = NULL; /* the mistake is the user's */
 	return refuse(x, "the event '%s' needs a value for '%s': write %s/%s,%s=VALUE/",
 		      alias->name, placeholder->name, x->pmu->name, alias->name, placeholder->name);
 }
 
-/* For an alias whose files gave no scale: its value would be wrong. */
+/* Refuses an alias whose files give no valid scale: its value would be wrong. */
 static int refuse_scale(const struct encoder *x)
 {
 	static const char *const suffixes[] = {".unit", ".scale"};
@@ -486,7 +492,8 @@ static int refuse_scale(const struct encoder *x)
 
 /* ---- lists ---- */
 
-/* `words`: only what sets a whole word; else only the others. */
+/* Puts one assignment. `words`: only assignments that set a whole word; otherwise only the
+ * others. */
 static int put(struct encoder *x, const struct unc_assignment *a, bool words)
 {
 	const char *raw = raw_digits(x, a);
@@ -509,7 +516,7 @@ static int put(struct encoder *x, const struct unc_assignment *a, bool words)
 	if (word >= 0)
 		return read_number(x, a, &x->words.word[word]);
 	if (!x->alias && alias_meant(x, a))
-		return 0; /* its terms are put already */
+		return 0; /* the alias's terms were put before */
 	if (is_built_in(a->name))
 		return put_built_in(x, a);
 	term = unc_pmu_term(x->pmu, a->name);
@@ -520,8 +527,8 @@ static int put(struct encoder *x, const struct unc_assignment *a, bool words)
 	return term->values ? put_named(x, a, term) : put_term(x, a, term);
 }
 
-/* Whole words first, so that the order of writing does not matter. Bits of a list add up, as perf's
- * do: terms may overlap. */
+/* Puts a list. Whole words come first, so that the order of the text does not matter. Bits of a
+ * list add up, as in perf: terms may overlap. */
 static int put_list(struct encoder *x, const char *text)
 {
 	struct unc_assignment a;
@@ -577,7 +584,8 @@ int unc_pmu_encode(const struct uncore_pmu *p, const char *terms, struct unc_enc
 		x.alias = x.out.alias;
 		if (isnan(x.alias->scale))
 			r = refuse_scale(&x);
-		else if (!*x.alias->terms) /* another event, with the number 0, would be counted */
+		/* Without terms the event with the number 0 would be counted */
+		else if (!*x.alias->terms)
 			r = refuse(&x, "sys/bus/event_source/devices/%s/events/%s is empty",
 				   x.pmu->name, x.alias->name);
 		else

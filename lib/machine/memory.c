@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* The peak of a machine's memory, channels x transfers x width, from its SMBIOS table or udev, whose offsets are
- * those of DSP0134 3.7; or of AMD's driver hsmp. */
+/* The peak of a machine's memory: channels x transfers x width. The sources are its SMBIOS table
+ * (offsets by DSP0134 3.7), udev's copy of it, and AMD's driver hsmp. */
 #include "machine/topology.h"
 
 #include <math.h>
 
 #define TABLE "sys/firmware/dmi/tables/DMI"
 #define TABLE_MOST ((size_t)1 << 20)
-#define ENTRIES "sys/firmware/dmi/entries" /* the same in parts, also of kernels before 4.2 */
+#define ENTRIES "sys/firmware/dmi/entries" /* the table in parts, also in kernels before 4.2 */
 #define UDEV "run/udev/data/+dmi:id"
 #define UDEV_KEY "E:MEMORY_DEVICE_"
-#define HSMP "sys/devices/platform/AMDI0097:%02zx/%s" /* of each socket */
+#define HSMP "sys/devices/platform/AMDI0097:%02zx/%s" /* one for each socket */
 #define MODULES_MOST 1024
 #define KINDS (sizeof(kinds) / sizeof(*kinds))
 
@@ -24,12 +24,13 @@ enum {
 
 /* ---- modules ---- */
 
-/* 7.18.2; the names are those of dmi_memory_id(8). The speeds are the limits of the type: the slowest those of JEDEC
- * JESD79F, JESD79-2F, JESD79-3F, JESD79-4D and JESD79-5C; the fastest is beyond all modules that are sold, and so is what
- * `sold` is above: modules run at such speeds, but are not rated so. */
+/* Memory types, 7.18.2, with the names of dmi_memory_id(8). `slowest` is the lowest limit of the
+ * type in JEDEC JESD79F, JESD79-2F, JESD79-3F, JESD79-4D and JESD79-5C. `fastest` is above the
+ * speed of all modules that are sold. No module that is sold is rated below `sold`, though modules
+ * can run at lower speeds. */
 static const struct {
 	const char *name;
-	unsigned slowest, fastest; /* MT/s; 0: none is known */
+	unsigned slowest, fastest; /* MT/s; 0: unknown */
 	unsigned sold;             /* the lowest rating */
 } kinds[] = {
 	[0x01] = {"Other", 0, 0, 0},
@@ -90,12 +91,12 @@ struct table {
 	const uint8_t *data;
 	size_t len;
 	const uint8_t *at; /* the current structure */
-	size_t size;       /* of its formatted part, without the texts behind it */
+	size_t size;       /* size of its formatted part, without the texts that follow */
 	size_t next;
 };
 
-/* 1: there is another structure; 0: end; -EBADMSG, with a sentence that does not depend on the structures before: a snapshot
- * has not all of them. */
+/* Goes to the next structure. Returns 1, 0 at the end, or -EBADMSG. The sentence does not depend on
+ * earlier structures, since a snapshot does not have all of them. */
 static int next_structure(struct table *t, struct unc_error *e)
 {
 	size_t left = t->len - t->next, end;
@@ -126,7 +127,7 @@ static int next_structure(struct table *t, struct unc_error *e)
 	return 1;
 }
 
-/* A little-endian number; 0 when an older version of the structure does not have it. */
+/* A little-endian number; 0 if the structure's version is too old to have it. */
 static unsigned number_at(const struct table *t, size_t offset, size_t size)
 {
 	unsigned value = 0;
@@ -136,7 +137,7 @@ static unsigned number_at(const struct table *t, size_t offset, size_t size)
 	return value;
 }
 
-/* A speed of 16 bits, or in the 32 bits that later versions have for larger ones. */
+/* A speed of 16 bits, or of the 32 bits that later versions have for greater speeds. */
 static unsigned speed_at(const struct table *t, size_t offset, size_t extended)
 {
 	unsigned speed = number_at(t, offset, 2);
@@ -144,8 +145,8 @@ static unsigned speed_at(const struct table *t, size_t offset, size_t extended)
 	return speed == 0xffff ? number_at(t, extended, 4) & 0x7fffffff : speed;
 }
 
-/* The text whose number (from 1 on; 0: none) is at the offset. Texts follow the formatted part; next_structure() has
- * checked that they end. */
+/* Reads the text whose number (from 1; 0: none) is at the offset. Texts follow the formatted part;
+ * next_structure() has checked that they end. */
 static void text_at(const struct table *t, size_t offset, char text[UNC_LOCATOR_ROOM])
 {
 	const char *at = (const char *)t->at + t->size;
@@ -159,7 +160,8 @@ static void text_at(const struct table *t, size_t offset, char text[UNC_LOCATOR_
 int unc_modules_smbios(struct unc_modules *out, const uint8_t *data, size_t len,
 		       struct unc_error *e)
 {
-	uint8_t others[65536 / 8] = {0}; /* by handle: arrays that are not the sockets' memory */
+	/* A bit for each handle of an array that is not system memory */
+	uint8_t others[65536 / 8] = {0};
 	struct table t = {.data = data, .len = len};
 	struct unc_modules modules = {0};
 	int r;
@@ -185,7 +187,7 @@ int unc_modules_smbios(struct unc_modules *out, const uint8_t *data, size_t len,
 				       .rated = speed_at(&t, 0x15, 0x54),
 				       .configured = speed_at(&t, 0x20, 0x58)};
 
-		/* 5 to 7: NVDIMM-F, NVDIMM-P, Optane, which have DRAM beside them on their channels */
+		/* 5 to 7: NVDIMM-F, NVDIMM-P, Optane; their channels have DRAM, too */
 		if (t.at[0] != TYPE_MEMORY_DEVICE || others[array / 8] & 1u << array % 8 ||
 		    !unc_module_is_dram(kind) || (technology >= 5 && technology <= 7))
 			continue;
@@ -209,8 +211,8 @@ static void take_property(struct unc_module *m, const char *key, const char *val
 	bool is_size = strcmp(key, "SIZE") == 0;
 
 	if (unc_parse_u64(value, &number) < 0 || number > UINT32_MAX)
-		number = is_size; /* a size in bytes may be larger */
-	if (number == 0xffff)     /* a larger speed, which udev does not have */
+		number = is_size; /* only a size in bytes may be larger */
+	if (number == 0xffff)     /* udev does not have the extended speed */
 		number = 0;
 	if (is_size)
 		m->present = number != 0;
@@ -241,7 +243,7 @@ int unc_modules_udev(struct unc_modules *out, char *text, struct unc_error *e)
 	char *line, *key, *value;
 	int r = 0;
 
-	/* "E:MEMORY_DEVICE_12_DATA_WIDTH=64" */
+	/* Lines such as "E:MEMORY_DEVICE_12_DATA_WIDTH=64". */
 	while (r == 0 && (line = strsep(&text, "\n"))) {
 		const char *number = line + strlen(UDEV_KEY);
 		unsigned long index;
@@ -277,7 +279,7 @@ int unc_modules_udev(struct unc_modules *out, char *text, struct unc_error *e)
 
 #define PLACES_MOST 64
 
-/* The number behind one of the words: of "P2-DIMMA1" 2, with the word P. -1: there is none. */
+/* The number after one of the words: "P2-DIMMA1" and the word P give 2. -1: there is none. */
 static int number_after(const char *text, const char *const *words)
 {
 	for (const char *at = text; *at; at++) {
@@ -315,7 +317,7 @@ static int by_node(const struct unc_module *m)
 	return by_word(m, words);
 }
 
-/* "A1", "DIMM_B12": Dell's letters are processors; those of others are channels. */
+/* The letter of "A1" or "DIMM_B12". In Dell's names it is the processor, in others the channel. */
 static int by_letter(const struct unc_module *m)
 {
 	const char *at = m->locator;
@@ -330,8 +332,9 @@ static int by_letter(const struct unc_module *m)
 
 enum spread { SPREAD_UNKNOWN, SPREAD_EVEN, SPREAD_UNEVEN };
 
-/* How the modules are spread over sockets, by a part of the slots' names that has one value for each socket. Tables may list
- * only the slots with a module: a processor that is not named then has none. */
+/* How the modules are spread over sockets, by a part of the slots' names with one value for each
+ * socket. A table may list only the slots with a module: a processor that it does not name then has
+ * no module. */
 static enum spread spread_by_name(const struct unc_modules *m, size_t sockets,
 				  int (*place)(const struct unc_module *))
 {
@@ -356,7 +359,8 @@ static enum spread spread_by_name(const struct unc_modules *m, size_t sockets,
 	return named != sockets ? SPREAD_UNKNOWN : equal ? SPREAD_EVEN : SPREAD_UNEVEN;
 }
 
-/* Firmware lists the slots of one socket after those of another: a pattern that repeats is even, if all slots are listed. */
+/* How the modules are spread over sockets, by their order: firmware lists the slots of one socket
+ * after those of another. If all slots are listed, a pattern that repeats means an even spread. */
 static enum spread spread_by_order(const struct unc_modules *m, size_t sockets)
 {
 	bool even = m->count % sockets == 0, all_present = true;
@@ -373,7 +377,8 @@ static enum spread spread_over(const struct unc_modules *m, size_t sockets)
 	static int (*const places[])(const struct unc_module *) = {by_processor, by_node,
 								   by_letter};
 	enum spread spread = sockets == 1 ? SPREAD_EVEN : SPREAD_UNKNOWN;
-	/* As many letters as sockets may be channels of one socket whose other slots are not listed. */
+	/* If not all slots are listed, the letters may be channels of one socket, even if there are
+	 * as many as sockets. So letters are then not used. */
 	size_t count = sizeof(places) / sizeof(*places) - (m->slots > m->count);
 
 	for (size_t i = 0; !spread && i < count; i++)
@@ -386,10 +391,12 @@ static enum spread spread_over(const struct unc_modules *m, size_t sockets)
 /* ---- the channels of modules ---- */
 
 #define CHANNELS_MOST 128
-/* More modules are on no channel, so that the names mean something else. */
+/* A channel has no more modules than this. If it seems to have more, the names mean something
+ * else. */
 #define SLOTS_OF_CHANNEL 3
 
-/* "P0 CHANNEL A", "ChannelB-DIMM0": the letter or number behind the word; "DIMM_A1", "P1-DIMMB2": the letter. -1: none. */
+/* The channel by the name of a slot; -1: unknown. "P0 CHANNEL A", "ChannelB-DIMM0": the letter or
+ * number after the word. "DIMM_A1", "P1-DIMMB2": the letter. */
 static int named_channel(const struct unc_module *m, bool *by_word)
 {
 	const char *at = strcasestr(m->bank, "channel"), *digits;
@@ -414,7 +421,7 @@ static int named_channel(const struct unc_module *m, bool *by_word)
 	return *at - 'A';
 }
 
-/* How many channels have a module, by the names of the slots; 0: these do not say it. */
+/* How many channels have a module, by the names of the slots; 0: unknown. */
 static size_t channels_by_name(const struct unc_modules *m, size_t sockets)
 {
 	struct {
@@ -449,7 +456,7 @@ static size_t channels_by_name(const struct unc_modules *m, size_t sockets)
 			return 0;
 		all_by_word = all_by_word && by_word;
 	}
-	/* Dell's letters are processors, each with many slots. */
+	/* In Dell's names the letter is the processor, which has many slots. */
 	if (!all_by_word && ((sockets > 1 && count == sockets) || m->slots > m->count))
 		return 0;
 	return used;
@@ -457,14 +464,15 @@ static size_t channels_by_name(const struct unc_modules *m, size_t sockets)
 
 /* ---- the peak ---- */
 
-/* Bits for error correction are no data, even where firmware includes them. */
+/* The width without bits for error correction, which some firmware includes. */
 static unsigned data_width(const struct unc_module *m)
 {
 	return m->width == 72 || m->width == 80 ? 64 : m->width;
 }
 
-/* Firmware before SMBIOS 3.2, and later one in places, gives the clock, of which each cycle has two transfers: a speed
- * below the slowest of the type is one. NaN: it may be a clock or a speed, or is neither. */
+/* The transfers in a second; NaN: unknown. Firmware before SMBIOS 3.2, and some later firmware,
+ * gives the clock, which has two transfers in each cycle. A value below the slowest speed of the
+ * type is a clock. */
 static double transfers(const struct unc_module *m)
 {
 	double speed = m->configured ? m->configured : m->rated;
@@ -472,11 +480,12 @@ static double transfers(const struct unc_module *m)
 	unsigned fastest = m->kind < KINDS ? kinds[m->kind].fastest : 0;
 	bool is_half = speed * 2 > m->rated * 0.99 && speed * 2 < m->rated * 1.01;
 
-	/* A rating may be a clock, too: 1600 of DDR4-3200. */
+	/* A rating may be a clock, too: 1600 for DDR4-3200. Such a value may be either. */
 	if (slowest && speed >= slowest && speed < kinds[m->kind].sold &&
 	    m->rated < kinds[m->kind].sold)
 		return NAN;
-	/* Modules run at half of their rating, too; and below it, at speeds that are not known. */
+	/* A value of half the rating may be a clock, or the speed of a module that runs at half. If
+	 * `fastest` is unknown, any value that differs from the rating may be either. */
 	if (m->rated && speed >= slowest && (is_half || (!fastest && (unsigned)speed != m->rated)))
 		return NAN;
 	if (m->rated && is_half)
@@ -486,7 +495,7 @@ static double transfers(const struct unc_module *m)
 	return fastest && (speed < slowest || speed > fastest) ? NAN : speed;
 }
 
-/* Why the modules do not show the peak; 0: they may. */
+/* Checks whether the modules show the peak. Returns 0, or why they do not. */
 static int check_modules(const struct unc_modules *m, struct uncore_memory *found,
 			 const struct unc_module **out, struct unc_error *e)
 {
@@ -538,9 +547,9 @@ int unc_memory_peak(struct uncore_memory *out, const struct unc_modules *m, size
 	if (r < 0)
 		return r;
 	/*
-	 * Channels of a socket that have a module. The kernel shows a PMU for each channel; each
-	 * channel has equally many modules, or a part of the channels one each, as vendors require.
-	 * Without such PMUs only a single module is clear.
+	 * The channels of a socket that have a module. The kernel shows a PMU for each channel.
+	 * Vendors require that each channel has the same number of modules, or that some channels
+	 * have one each. Without such PMUs only a single module is clear.
 	 */
 	each = found.modules / sockets;
 	spread = found.modules % sockets ? SPREAD_UNEVEN : spread_over(m, sockets);
@@ -570,7 +579,7 @@ int unc_memory_peak(struct uncore_memory *out, const struct unc_modules *m, size
 	return 0;
 }
 
-/* ---- the driver hsmp of AMD ---- */
+/* ---- AMD's driver hsmp ---- */
 
 static double hsmp_value(const struct unc_root *root, size_t socket, const char *file)
 {
@@ -586,7 +595,7 @@ static double hsmp_value(const struct unc_root *root, size_t socket, const char 
 	return value;
 }
 
-/* Both numbers are rounded, so that channels are not quite whole. */
+/* True if this may be a whole number of channels. Both numbers are rounded, so it is not exact. */
 static bool is_whole(double channels, size_t least, size_t most)
 {
 	double whole = round(channels);
@@ -594,8 +603,9 @@ static bool is_whole(double channels, size_t least, size_t most)
 	return fabs(channels - whole) < 0.1 && whole >= (double)least && whole <= (double)most;
 }
 
-/* Fills `used`, and the peak unless the modules gave one. The kernel's manual says GB/s of both, its header Gbit/s: the
- * unit is the one that makes whole channels, as many as have modules or at most as many as have a PMU. */
+/* Sets `used`, and the peak unless the modules gave one. The kernel's manual says that both numbers
+ * are GB/s, its header Gbit/s. The right unit is the one that gives a whole number of channels: the
+ * number with modules, or otherwise at most the number with a PMU. */
 static int read_hsmp(struct uncore_memory *m, const struct unc_root *root, size_t sockets,
 		     size_t channel_pmus, struct unc_error *e)
 {
@@ -632,7 +642,7 @@ static int read_hsmp(struct uncore_memory *m, const struct unc_root *root, size_
 	return 0;
 }
 
-/* Adds a file to the bytes. -ENOMEM, and errors of reading. */
+/* Appends a file to the bytes. Returns -ENOMEM, or an error of reading. */
 static int append_file(const struct unc_root *root, const char *path, char **bytes, size_t *len)
 {
 	char *more = NULL, *all;
@@ -651,7 +661,7 @@ static int append_file(const struct unc_root *root, const char *path, char **byt
 	return all ? 0 : -ENOMEM;
 }
 
-/* Adds a file with one structure. */
+/* Appends a file with one structure. */
 static int append_entry(const struct unc_root *root, const char *name, char **bytes, size_t *len,
 			struct unc_error *e)
 {
@@ -668,8 +678,8 @@ static int append_entry(const struct unc_root *root, const char *name, char **by
 	return r < 0 ? r : 0;
 }
 
-/* The table; or what the driver dmi-sysfs shows: a file for each array of memory, and for each module. -EBADMSG: one of
- * these is broken. */
+/* Reads the table, or otherwise the files of the driver dmi-sysfs: one for each array of memory,
+ * and one for each module. Returns -EBADMSG if one of these is broken. */
 static int read_table(const struct unc_root *root, char **bytes, size_t *len, struct unc_error *e)
 {
 	struct unc_names names = {0};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Vendors' names of events: the text of data/names. */
+/* Parses vendors' names of events: the text of data/names. */
 #include "machine/pmu.h"
 
 static int by_name(const void *a, const void *b)
@@ -8,16 +8,16 @@ static int by_name(const void *a, const void *b)
 			  ((const struct uncore_alias *)b)->name);
 }
 
-/* Where a parser is. Its texts are parts of the lines. */
+/* The state of the parser. Its texts point into the lines. */
 struct parser {
 	struct unc_vendor *v;
-	const char *model;            /* the name of this CPU's */
-	struct unc_vendor_unit *unit; /* NULL: the next events are of other models */
-	const char *base;             /* of the names; NULL: none yet */
+	const char *model;            /* the file's name for this CPU's model */
+	struct unc_vendor_unit *unit; /* NULL: the next events are for other models */
+	const char *base;             /* the first part of the next names; NULL: none yet */
 	const char *event;
 };
 
-/* "85", "0-4": whether it has `n`. *at is moved behind it. */
+/* True if `n` is in the range ("85", "0-4"). Moves *at behind it. */
 static bool range_has(const char **at, unsigned long n)
 {
 	char *end;
@@ -62,7 +62,7 @@ static int begin_unit(struct parser *p, const char *name, char *models)
 	return p->unit && p->unit->pmu ? 0 : -ENOMEM;
 }
 
-/* ".REST UMASK TERMS" */
+/* Adds the event of a line ".REST UMASK TERMS". */
 static int add_event(struct parser *p, const char *rest, char *codes)
 {
 	char *title = codes ? strchr(codes, '\t') : NULL;

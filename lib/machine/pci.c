@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-/* PCI devices from sysfs. A file that is missing or makes no sense leaves its value unknown. */
+/* PCI devices from sysfs. If a file is missing or malformed, its value is unknown. */
 #include "machine/topology.h"
 
 #include <math.h>
 
 #define DEVICES "sys/bus/pci/devices"
 #define FILE_OF(d, file) UNC_PATH(DEVICES "/%s/%s", (d)->shown.address, file)
-#define CLASS_BRIDGE 0x0604 /* PCI to PCI; root ports and ports of switches are such bridges */
+/* PCI-to-PCI bridge; root ports and ports of switches are such bridges */
+#define CLASS_BRIDGE 0x0604
 #define MOST_LANES 32
 
 #define FIRST_EXTENDED 0x100
 
-/* Lists of capabilities may be loops: no more of them fit than that. */
-#define MOST_CAPABILITIES 48 /* of 4 bytes from 0x40 to 0x100 */
-#define MOST_EXTENDED 480    /* of 8 bytes from 0x100 to 0x1000 */
+/* A malformed list of capabilities may be a loop. No list has more than these. */
+#define MOST_CAPABILITIES 48 /* each has 4 bytes or more, from 0x40 to 0x100 */
+#define MOST_EXTENDED 480    /* each has 8 bytes or more, from 0x100 to 0x1000 */
 
 /* ---- addresses ---- */
 
@@ -44,7 +45,7 @@ const char *unc_pci_keep(struct unc_pci *p, const char *text)
 	return kept;
 }
 
-/* `otherwise`: not known. */
+/* Reads a file of the device that is one number; `otherwise` if it is unknown. */
 static int read_number(const struct unc_device *d, const char *file, int most, int otherwise)
 {
 	return unc_root_read_int(d->pci->root, FILE_OF(d, file), most, otherwise);
@@ -56,9 +57,9 @@ int unc_pci_config(const struct unc_device *d, size_t max, unsigned char **out, 
 }
 
 #define MOST_DEPTH \
-	32 /* of directories below a device: each SAS expander behind another one adds two */
+	32 /* maximum depth of directories: each SAS expander behind another one adds two */
 
-/* Devices are directories; links lead to others, or back. */
+/* Devices are directories. Links lead to other devices, or back. */
 static bool is_link(const struct unc_root *root, const char *path)
 {
 	char *target = NULL;
@@ -68,7 +69,7 @@ static bool is_link(const struct unc_root *root, const char *path)
 	return found;
 }
 
-/* Adds the namespaces of an NVMe controller: "nvme0n1". */
+/* Adds the namespaces of an NVMe controller, such as "nvme0n1". */
 static void add_namespaces(const struct unc_root *root, const char *controller,
 			   struct unc_text *text)
 {
@@ -81,17 +82,30 @@ static void add_namespaces(const struct unc_root *root, const char *controller,
 	unc_names_finish(&names);
 }
 
-/* Adds the kernel's names of what drivers made of the device: directories in directories named by their kind. Those of
- * disks and virtual devices are below the directories of other buses. */
+/* Adds the kernel's names of the objects that drivers made for the device: directories, inside
+ * directories that are named by the kind of object. Those of disks and virtual devices are below
+ * the directories of other buses. */
 static void add_names(const struct unc_root *root, const char *dir, int depth,
 		      struct unc_text *text)
 {
 	static const char *const kinds[] = {"infiniband", "net", "nvme", "block", "drm", "accel"};
 	static const char *const buses[] = {
-		"virtio[0-9]*",  "host[0-9]*", "rport-*",      "session*",
-		"port-*",        "expander-*", "end_device-*", "target*",
-		"[0-9]*:[0-9]*", "ata[0-9]*",  "usb[0-9]*",    "[0-9]*-[0-9]*",
-		"mmc_host",      "mmc[0-9]*",  "*.*.[0-9]*", /* an auxiliary device: "ice.roce.0" */
+		"virtio[0-9]*",
+		"host[0-9]*",
+		"rport-*",
+		"session*",
+		"port-*",
+		"expander-*",
+		"end_device-*",
+		"target*",
+		"[0-9]*:[0-9]*",
+		"ata[0-9]*",
+		"usb[0-9]*",
+		"[0-9]*-[0-9]*",
+		/* A name such as "ice.roce.0" is an auxiliary device */
+		"mmc_host",
+		"mmc[0-9]*",
+		"*.*.[0-9]*",
 	};
 	struct unc_names names = {0}, made = {0};
 	bool has_domain;
@@ -138,13 +152,13 @@ static const char *read_names(const struct unc_device *d)
 }
 
 /*
- * The rate of a link with so many lanes; NaN: no lanes, or a speed that is not known.
+ * The rate of a link with this speed and number of lanes; NaN: no lanes, or an unknown speed.
  *
- * `share` is the part of the transfers that remains after the line code, in bits of each; as the kernel's
- * PCIE_SPEED2MBS_ENC (drivers/pci/pci.h) up to 32 GT/s. At 64 GT/s there is no line code, but flits
- * of 256 bytes, of which 236 are for packets, 6 for the data link layer, and 14 for error detection
- * and correction (PCI Express 6.0, Flit Mode). At the lower speeds the data link layer's part is
- * in the rate too, so 242 of 256 is the comparable share.
+ * `share` is the part of the transfers that remains after the line code. Up to 32 GT/s it is the
+ * same as in the kernel's PCIE_SPEED2MBS_ENC (drivers/pci/pci.h). At 64 GT/s there is no line code,
+ * but flits of 256 bytes: 236 for packets, 6 for the data link layer, and 14 for error detection
+ * and correction (PCI Express 6.0, Flit Mode). At the lower speeds the rate includes the data link
+ * layer, so 242 of 256 is the comparable share.
  */
 static double rate_of(double speed, unsigned width)
 {
@@ -161,7 +175,7 @@ static double rate_of(double speed, unsigned width)
 	return NAN;
 }
 
-/* "16.0 GT/s PCIe"; NaN: "Unknown", where there is no link. */
+/* Reads a speed such as "16.0 GT/s PCIe". NaN for "Unknown", where there is no link. */
 static double read_speed(const struct unc_device *d, const char *file)
 {
 	double speed = NAN;
@@ -186,7 +200,7 @@ static void read_device(struct unc_device *device)
 	d->device = (unsigned)read_number(device, "device", UINT16_MAX, 0);
 	d->class_code = (unsigned)read_number(device, "class", 0xffffff, 0);
 	d->is_bridge = d->class_code >> 8 == CLASS_BRIDGE;
-	/* "DRIVER=nvme"; `driver` is a link, which a copied tree may not have. */
+	/* Not from the link `driver`, which a copied tree may not have, but from "DRIVER=nvme". */
 	unc_root_read_line(device->pci->root, FILE_OF(device, "uevent"), &uevent);
 	if (uevent)
 		driver = (char *)unc_find_value(uevent, "DRIVER", &len);
@@ -221,8 +235,8 @@ uint32_t unc_pci_word(const unsigned char *at)
 	return word16(at) | (uint32_t)word16(at + 2) << 16;
 }
 
-/* The list begins at the byte of 0x34; bit 4 of the status register (6) says that there is one.
- * Each has its id in byte 0 and the next one's offset in byte 1. */
+/* Byte 0x34 has the offset of the list, if bit 4 of the status register (6) is 1. Each capability
+ * has its id in byte 0 and the offset of the next one in byte 1. */
 size_t unc_pci_capability(const unsigned char *config, size_t len, unsigned id)
 {
 	size_t at;
@@ -239,10 +253,11 @@ size_t unc_pci_capability(const unsigned char *config, size_t len, unsigned id)
 }
 
 /*
- * PCI Express Base Specification 5.0: extended capabilities begin at 0x100 with a header of id
- * (15:0), version and next offset (31:20), 7.6.3; the designated vendor-specific one has the id
- * 0x23, in header 1 at 4 the vendor (15:0) and its length (31:20), in header 2 at 8 the vendor's id
- * of it (15:0), 7.9.6. The same in linux include/uapi/linux/pci_regs.h, PCI_DVSEC_HEADER1 and 2.
+ * PCI Express Base Specification 5.0: extended capabilities begin at 0x100. Each has a header with
+ * its id (15:0), version, and the offset of the next (31:20), 7.6.3. The designated vendor-specific
+ * one has the id 0x23. Its header 1, at 4, has the vendor (15:0) and its length (31:20). Its header
+ * 2, at 8, has the id that the vendor gave it (15:0), 7.9.6. The same is in linux
+ * include/uapi/linux/pci_regs.h, PCI_DVSEC_HEADER1 and 2.
  */
 size_t unc_pci_dvsec(const unsigned char *config, size_t len, unsigned vendor, unsigned id,
 		     size_t *length)
@@ -279,7 +294,8 @@ const struct unc_device *unc_pci_device(const struct unc_pci *p, uint64_t addres
 			: NULL;
 }
 
-/* The device whose address is the path's last part, which is cut off; NULL: it is no device here. */
+/* Cuts the last part off the path, and returns the device with this address; NULL: there is no such
+ * device. */
 static const struct unc_device *take_device(const struct unc_pci *p, char *path)
 {
 	char *slash = strrchr(path, '/');
@@ -292,9 +308,10 @@ static const struct unc_device *take_device(const struct unc_pci *p, char *path)
 	return unc_pci_device(p, address);
 }
 
-/* The entry is a link to ".../pci0000:17/0000:17:00.0/0000:18:00.0": the directory that contains it
- * is the bridge above, or the host bridge, which is no PCI device. That of a segment that a driver made (VMD) is below the
- * driver's device: ".../pci0000:5d/0000:5d:05.5/pci10000:00/10000:00:02.0". */
+/* Finds the bridge above a device. Its entry is a link to
+ * ".../pci0000:17/0000:17:00.0/0000:18:00.0". The directory that contains the target is the bridge,
+ * or the host bridge, which is no PCI device. In a segment that a driver made (VMD), the target is
+ * below the driver's device: ".../pci0000:5d/0000:5d:05.5/pci10000:00/10000:00:02.0". */
 static void find_parent(struct unc_device *d)
 {
 	const struct unc_device *parent;
@@ -316,8 +333,8 @@ static void find_parent(struct unc_device *d)
 	free(link);
 }
 
-/* The device whose driver says that it made the segment: VMD's directory has a link "domain" to
- * ".../pci_bus/10000:00". */
+/* Finds the device whose driver made the segment: the directory of VMD's device has a link "domain"
+ * to ".../pci_bus/10000:00". */
 static const struct unc_device *find_maker(const struct unc_device *d)
 {
 	const struct unc_device *maker = NULL;
@@ -338,8 +355,8 @@ static const struct unc_device *find_maker(const struct unc_device *d)
 	return maker;
 }
 
-/* A bridge on a root bus is taken for a root port, unless its PCI Express capability, which only
- * root can read, says otherwise: bits 7:4 at offset 2 are 4 for a root port. */
+/* True if the device is a bridge on a root bus, unless its PCI Express capability, which only root
+ * can read, has another type: bits 7:4 at offset 2 are 4 for a root port. */
 static bool is_root_port(const struct unc_device *d)
 {
 	unsigned char *config;
@@ -359,8 +376,8 @@ static bool is_root_port(const struct unc_device *d)
 	return is_port;
 }
 
-/* A link is at its best what both of its ends can do. The functions of a device share one link, and virtual ones may not know
- * it. */
+/* Limits the speed and width of a port to those that both ends of its link support. The functions
+ * of a device share the link, and virtual functions may not know it. */
 static void limit_link(const struct unc_pci *p, struct uncore_device *port)
 {
 	double speed = NAN;
@@ -386,14 +403,14 @@ static void limit_link(const struct unc_pci *p, struct uncore_device *port)
 int unc_pci_find(const struct unc_pci *p, const char *name, const struct uncore_device **out,
 		 struct unc_error *e)
 {
-	struct unc_names all = {0}; /* addresses and the kernel's names, to offer the nearest */
+	struct unc_names all = {0}; /* addresses and the kernel's names, to suggest the nearest */
 	uint64_t address;
 	const struct unc_device *found = NULL;
 	bool has_domain, is_address = unc_pci_parse(name, &address, &has_domain);
 
 	if (is_address)
 		found = unc_pci_device(p, address);
-	/* Without a segment: that of segment 0, or the only one. */
+	/* Without a segment: the device in segment 0, or the only one with this address. */
 	for (size_t i = 0; is_address && !has_domain && i < p->count; i++) {
 		const struct unc_device *d = &p->devices[i];
 
@@ -459,8 +476,8 @@ int unc_pci_read(struct unc_pci *out, const struct unc_root *root, const struct 
 	qsort(out->devices, out->count, sizeof(*out->devices), by_address);
 	for (size_t i = 0; i < out->count; i++)
 		read_device(&out->devices[i]);
-	/* Bridges come before the devices below them: their bus numbers are lower. Other links are not
-	 * followed, so that no files make a circle. */
+	/* Bridges come before the devices below them, since their bus numbers are lower. Other
+	 * links are not followed, so that malformed files cannot make a loop. */
 	for (size_t i = 0; i < out->count; i++) {
 		struct uncore_device *d = &out->devices[i].shown;
 

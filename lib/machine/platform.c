@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: MIT */
-/* What machine this is: the CPU model from /proc/cpuinfo, the kernel's version, the hypervisor from CPU flags,
- * firmware, device tree and clocks. */
+/* Finds what the machine is: the CPU model from /proc/cpuinfo, the kernel's version, and the
+ * hypervisor from CPU flags, firmware, device tree and clocks. */
 #include "machine/topology.h"
 
 #define PRODUCT "sys/class/dmi/id/product_name"
 #define VENDOR "sys/class/dmi/id/sys_vendor"
 #define CLOCKS "sys/devices/system/clocksource/clocksource0/available_clocksource"
-#define LONGEST_TREE 4096 /* bytes of a file of the device tree */
+#define LONGEST_TREE 4096 /* maximum bytes of a file of the device tree */
 
 /* ---- CPU model ---- */
 
-/* How /proc/cpuinfo of an architecture names a CPU (show_cpuinfo() of arch/ARCH in Linux). The first that fits
- * is taken. */
+/* How /proc/cpuinfo of each architecture names a CPU (show_cpuinfo() of arch/ARCH in Linux). The
+ * first row that fits is used. */
 static const struct model {
-	const char *arch; /* what the name begins with; NULL: the vendor */
-	const char *key;  /* its value contains `text`, */
+	const char *arch; /* the name begins with it; NULL: with the vendor */
+	const char *key;  /* the row fits if this key's value contains `text` */
 	const char *text;
-	const char *parts[2]; /* and the values of these follow */
+	const char *parts[2]; /* the name continues with the values of these keys */
 } models[] = {
 	{"s390", "vendor_id", "IBM/S390", {"machine"}},
 	{NULL, "vendor_id", "", {"cpu family", "model"}},
@@ -55,8 +55,9 @@ size_t unc_cpuinfo_lines(const char *cpuinfo, const char *lines[static UNC_CPUIN
 	return count;
 }
 
-/* In lower case, and only letters, digits, '_' and '-': vendors pad their names with spaces. What follows a
- * name in parentheses or behind a comma is about the chip's units. False when there is no such key. */
+/* Reads the value of a key, in lower case. Keeps only letters, digits, '_' and '-', since vendors
+ * pad their names with spaces. Drops text in parentheses or after a comma, which is about the
+ * chip's units. Returns false if the key does not exist. */
 static bool get_key(const char *cpuinfo, const char *key, char *into, size_t room)
 {
 	size_t len = 0, n = 0;
@@ -114,10 +115,10 @@ static void read_model(char *into, size_t room, const char *cpuinfo)
 
 /* ---- hypervisor ---- */
 
-/* What the firmware calls the machine. `certain`: only virtual machines have this name. */
+/* A name of the machine in the firmware. `certain`: only virtual machines have it. */
 struct firmware {
 	const char *file;
-	const char *text; /* part of the file's */
+	const char *text; /* the file contains this */
 	const char *name;
 	bool certain;
 };
@@ -160,7 +161,7 @@ static const char *const clocks[][2] = {
 	{"xen", "Xen"},
 };
 
-/* In /proc/device-tree, which is a link to /sys, whose copy may lack one of both. */
+/* /proc/device-tree is a link to /sys. A copy may lack one of the two. */
 static bool tree_contains(const struct unc_root *root, const char *path, const char *part)
 {
 	static const char *const bases[] = {"sys/firmware/devicetree/base", "proc/device-tree"};
@@ -181,7 +182,7 @@ static bool tree_contains(const struct unc_root *root, const char *path, const c
 	return found;
 }
 
-/* Names and texts of the device tree, as lscpu and systemd-detect-virt take them. */
+/* Finds a hypervisor by names and texts of the device tree, as lscpu and systemd-detect-virt do. */
 static const char *find_in_tree(const struct unc_root *root)
 {
 	if (tree_contains(root, "hypervisor/compatible", "kvm"))
@@ -200,7 +201,8 @@ static const char *find_in_tree(const struct unc_root *root)
 	return NULL;
 }
 
-/* On s390, where each level of virtual machines has a block there; "": there is no such file. */
+/* Finds the control program of s390. The file has a block for each level of virtual machines.
+ * "": there is no such file. */
 static void find_control_program(const struct unc_root *root, char *into, size_t room)
 {
 	const char *value;
@@ -218,8 +220,8 @@ static void find_control_program(const struct unc_root *root, char *into, size_t
 	free(text);
 }
 
-/* NULL: none is seen. On x86 a flag of the CPU decides; the firmware's vendor may be that of a rented server
- * without a hypervisor, too. */
+/* Finds the hypervisor; NULL: none was found. On x86 a flag of the CPU decides, since a rented
+ * server without a hypervisor may have the same firmware vendor. */
 static const char *find_hypervisor(const struct unc_root *root, const char *cpuinfo)
 {
 	const struct firmware *firmware = NULL;
@@ -239,7 +241,7 @@ static const char *find_hypervisor(const struct unc_root *root, const char *cpui
 	return flags ? "an unknown hypervisor" : find_in_tree(root);
 }
 
-/* The CPU model, the kernel and the hypervisor. */
+/* Reads the CPU model, the kernel and the hypervisor. */
 int unc_platform_read(struct unc_topology *t, const struct unc_root *root)
 {
 	char *text = NULL, *type = NULL, *release, stepping[12];
@@ -263,7 +265,8 @@ int unc_platform_read(struct unc_topology *t, const struct unc_root *root)
 		snprintf(t->kernel, sizeof(t->kernel), "%s", release);
 		free(release);
 	}
-	/* /sys/hypervisor is there under Xen, also in its first domain, which has no CPU flag. */
+	/* /sys/hypervisor exists under Xen, also in its first domain, which does not have the CPU
+	 * flag. */
 	if (unc_root_read_line(root, "sys/hypervisor/type", &type) == 0 && *type)
 		name = strcmp(type, "xen") == 0 ? "Xen" : type;
 	else

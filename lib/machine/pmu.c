@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* PMUs of the machine: found at once; their terms, aliases and caps, read at first use; perf's rule for which
- * PMUs a name selects; the public getters. */
+/* PMUs of the machine. They are found at once; their terms, aliases and caps are read at first use.
+ * Also perf's rule for which PMUs a name selects, and the public getters. */
 #include "machine/pmu.h"
 
 #include <math.h>
@@ -9,7 +9,7 @@
 #define LONGEST_UNIT 31
 #define PREFIX "uncore_"
 #define SHORTEST_HEX 3       /* "cpum_cf" and "amd_df" are whole names */
-#define FIRST_DYNAMIC_TYPE 6 /* below are the kernel's own, software and CPU */
+#define FIRST_DYNAMIC_TYPE 6 /* lower types are the kernel's fixed ones, software and CPU */
 
 /* ---- finding ---- */
 
@@ -18,7 +18,7 @@ int unc_pmu_attribute(const struct uncore_pmu *p, const char *name, char **out)
 	return unc_root_read_line(p->root, UNC_PATH(DEVICES "/%s/%s", p->name, name), out);
 }
 
-/* The text of a file that need not be there; NULL: it is not, or is empty. */
+/* The text of an optional file; NULL: it does not exist, or is empty. */
 static char *read_optional(const struct uncore_pmu *p, const char *name)
 {
 	char *text;
@@ -48,7 +48,7 @@ static int read_pmu(struct uncore_pmu *p, const struct unc_topology *topology, s
 	if (err)
 		return err;
 	p->type = (uint32_t)type;
-	/* Software, tracepoint, raw CPU and breakpoint events have fixed types, probes have not. */
+	/* Software, tracepoint, raw CPU and breakpoint events have fixed types; probes do not. */
 	p->is_core = p->type < FIRST_DYNAMIC_TYPE || strcmp(p->name, "kprobe") == 0 ||
 		     strcmp(p->name, "uprobe") == 0;
 	for (size_t i = 0; !p->has_mask && i < 2; i++) {
@@ -57,7 +57,7 @@ static int read_pmu(struct uncore_pmu *p, const struct unc_topology *topology, s
 		if (err == -ENOMEM || err == -EBADMSG)
 			return err;
 		p->has_mask = err == 0;
-		p->is_core |= p->has_mask && i == 1; /* cores have `cpus` */
+		p->is_core |= p->has_mask && i == 1; /* PMUs of cores have `cpus` */
 	}
 	/* A PMU without either file counts on every online CPU. */
 	if (!p->has_mask && !(p->cpus.ids = calloc(topology->cpu_count + 1, sizeof(int))))
@@ -124,7 +124,7 @@ int unc_pmus_read(struct unc_pmus *out, const struct unc_root *root,
 			unc_cpulist_finish(&p->cpus);
 			p->broken = strdup(error->text);
 			err = p->broken ? 0 : unc_nomem(error);
-		} else { /* its module was removed since the directory was listed */
+		} else { /* its module was removed after the directory was listed */
 			finish_pmu(p);
 			pmus.count--;
 			err = 0;
@@ -161,8 +161,8 @@ bool unc_pmu_has_cpu(const struct uncore_pmu *p, int cpu)
 
 /* ---- loading ---- */
 
-/* A file of format/, events/ or caps/; `text` NULL: it cannot be read. -EBADMSG: the PMU cannot be
- * used without it; -ENOMEM. */
+/* Adds a file of format/, events/ or caps/. `text` is NULL if it cannot be read. Returns -EBADMSG
+ * if the PMU cannot be used without it, or -ENOMEM. */
 typedef int add_member(struct uncore_pmu *p, const char *name, char *text);
 
 static int add_term(struct uncore_pmu *p, const char *name, char *text)
@@ -176,7 +176,7 @@ static int add_term(struct uncore_pmu *p, const char *name, char *text)
 	return UNC_ADD(&p->terms, &p->term_count, &term);
 }
 
-/* They describe the PMU, and no count depends on them. */
+/* Adds a capability. It describes the PMU; no count depends on it. */
 static int add_cap(struct uncore_pmu *p, const char *name, char *text)
 {
 	const struct uncore_cap cap = {.name = name, .value = text};
@@ -184,9 +184,10 @@ static int add_cap(struct uncore_pmu *p, const char *name, char *text)
 	return text ? UNC_ADD(&p->caps, &p->cap_count, &cap) : 0;
 }
 
-/* An event, or a file beside one. Event names may have dots: only a known suffix of an event that exists,
- * which the order of the names has put before, makes a side file. Without the right scale and unit a value would be
- * wrong: the scale becomes NaN, and only the use of the alias an error. */
+/* Adds an event, or a file beside one. Names of events may have dots. So a file is a side file only
+ * if it has a known suffix and its event exists, which is listed before it. A value without the
+ * right scale and unit would be wrong. The scale then becomes NaN, and only the use of the alias is
+ * an error. */
 static int add_event(struct uncore_pmu *p, const char *name, char *text)
 {
 	enum { SCALE, UNIT, PER_PACKAGE, SNAPSHOT, SUFFIXES };
@@ -203,7 +204,7 @@ static int add_event(struct uncore_pmu *p, const char *name, char *text)
 			alias = &p->aliases[k];
 	if (!alias)
 		return text ? UNC_ADD(&p->aliases, &p->alias_count, &added) : -EBADMSG;
-	/* Some kernels wrote "MiB" with its quotation marks into the file. */
+	/* Some kernels wrote "MiB" with the quotation marks into the file. */
 	if (len >= 2 && (text[0] == '"' || text[0] == '\'') && text[len - 1] == text[0]) {
 		text[len - 1] = '\0';
 		text = unc_trim(text + 1);
@@ -221,7 +222,7 @@ static int add_event(struct uncore_pmu *p, const char *name, char *text)
 	return 0;
 }
 
-/* No such directory: no members. */
+/* Reads a directory. If it does not exist, the PMU has no such members. */
 static int load_members(struct uncore_pmu *p, const char *dir, add_member *add)
 {
 	const char *path = UNC_PATH(DEVICES "/%s/%s", p->name, dir), *file, *name;
@@ -235,7 +236,7 @@ static int load_members(struct uncore_pmu *p, const char *dir, add_member *add)
 		file = UNC_PATH("%s/%s", path, names.items[i]);
 		err = unc_root_read_line(p->root, file, &text);
 		if (err == -ENOENT || err == -EISDIR || err == -ENODEV)
-			continue; /* it just went away */
+			continue; /* it was removed meanwhile */
 		if (err == 0 && !unc_names_take(&p->strings, text))
 			err = -ENOMEM;
 		name = err == -ENOMEM ? NULL : unc_names_take(&p->strings, strdup(names.items[i]));
@@ -248,8 +249,8 @@ static int load_members(struct uncore_pmu *p, const char *dir, add_member *add)
 	return r == -ENOMEM ? unc_nomem(p->error) : r;
 }
 
-/* The family's events under its own names, where the driver has no event or term of that name. As in metrics,
- * the scale is the driver's only where the family asks for it. */
+/* Adds the family's events under its own names, unless the driver has an event or term of the same
+ * name. As in metrics, the driver's scale is used only if the family asks for it. */
 static int add_defs(struct uncore_pmu *p)
 {
 	for (size_t i = 0; i < p->def_count; i++) {
@@ -278,8 +279,8 @@ static int add_defs(struct uncore_pmu *p)
 	return 0;
 }
 
-/* The family's terms whose values have names, where the driver has the terms that they stand for and none of
- * that name. */
+/* Adds the family's terms whose values have names, if the driver has the terms that they stand for
+ * and no term of the same name. */
 static int add_named_terms(struct uncore_pmu *p)
 {
 	for (size_t k = 0; k < p->named_term_count; k++) {
@@ -305,7 +306,8 @@ int unc_pmu_load(const struct uncore_pmu *pmu)
 		const char *dir;
 		add_member *add;
 	} members[] = {{"format", add_term}, {"events", add_event}, {"caps", add_cap}};
-	struct uncore_pmu *p = (struct uncore_pmu *)pmu; /* reading late is no change */
+	/* Reading at first use is not a change for the caller */
+	struct uncore_pmu *p = (struct uncore_pmu *)pmu;
 	int err = 0;
 
 	if (p->broken)
@@ -314,7 +316,7 @@ int unc_pmu_load(const struct uncore_pmu *pmu)
 		return 0;
 	for (size_t i = 0; !err && !p->no_files && i < 3; i++)
 		err = load_members(p, members[i].dir, members[i].add);
-	p->loaded = !err; /* what follows looks up terms and aliases */
+	p->loaded = !err; /* the code below looks up terms and aliases */
 	if (!err)
 		err = add_defs(p);
 	if (!err)
@@ -327,7 +329,8 @@ int unc_pmu_load(const struct uncore_pmu *pmu)
 
 /* ---- terms and aliases by name ---- */
 
-/* The entry of an array whose structures begin with their name; the case matters only between several. */
+/* Finds an entry of an array whose structures begin with their name. Case matters only if several
+ * match. */
 static const void *find_named(const void *items, size_t count, size_t size, const char *name)
 {
 	const char *item = items, *near = NULL;
@@ -420,7 +423,7 @@ const char *unc_pmu_named_value(const struct uncore_pmu *p, const char *term, co
 
 /* ---- names of PMUs ---- */
 
-/* Length of the name without "_12" or "_ff001000" at its end. */
+/* Length of the name without a suffix "_12" or "_ff001000". */
 static size_t stem_length(const char *name)
 {
 	size_t len = strlen(name), at = len;
@@ -490,7 +493,8 @@ const char *uncore_pmu_identifier(const struct uncore_pmu *p)
 
 const char *uncore_pmu_associated_cpus(const struct uncore_pmu *pmu)
 {
-	struct uncore_pmu *p = (struct uncore_pmu *)pmu; /* reading late is no change */
+	/* Reading at first use is not a change for the caller */
+	struct uncore_pmu *p = (struct uncore_pmu *)pmu;
 
 	if (!p->associated && p->root)
 		p->associated = read_optional(p, "associated_cpus");

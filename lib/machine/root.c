@@ -9,15 +9,16 @@
 #include <unistd.h>
 
 #define LONGEST_FILE ((size_t)1 << 20)
-#define MOST_LINKS 40 /* as the kernel */
+#define MOST_LINKS 40 /* same limit as the kernel's */
 
 struct unc_root {
-	int fd; /* -1: a snapshot */
+	int fd; /* -1: the root is a snapshot */
 	bool live;
 	int exhausted; /* ENOMEM, EMFILE or ENFILE, which callers may take for an absent file */
 	struct unc_tree tree;
-	struct unc_tree *record; /* NULL: what is read is not recorded */
-	/* While it is recorded: a directory, and its path without links. Most files are beside the one before. */
+	struct unc_tree *record; /* NULL: reads are not recorded */
+	/* While recording: the last directory, and its path without links. Most files are in the
+	 * same directory as the previous one. */
 	char dir[PATH_MAX], dir_found[PATH_MAX];
 };
 
@@ -33,7 +34,8 @@ const char *unc_path(char into[PATH_MAX], const char *fmt, ...)
 
 /* ---- links ---- */
 
-/* The length of the target of the link `path`, whose directories are no links; 0: not a link. */
+/* The length of the target of the link `path`, whose directories are not links; 0: it is no
+ * link. */
 static size_t link_target(const struct unc_root *r, const char *path, char into[static PATH_MAX])
 {
 	const struct unc_entry *e;
@@ -51,7 +53,7 @@ static size_t link_target(const struct unc_root *r, const char *path, char into[
 	return e->len;
 }
 
-/* Goes on from `out`, which has no links, to `path`. */
+/* Continues from `out`, which has no links, along `path`. */
 static int walk(const struct unc_root *r, const char *path, bool last, char out[static PATH_MAX])
 {
 	char todo[PATH_MAX], target[PATH_MAX];
@@ -95,8 +97,8 @@ static int walk(const struct unc_root *r, const char *path, bool last, char out[
 	return 0;
 }
 
-/* The path without links, as the kernel finds it below a root; `last`: the last part may be a link,
- * too, and is followed. Such a path may lead nowhere. */
+/* Finds the path without links, as the kernel does below a root. `last`: the last part is followed,
+ * too, if it is a link. The result may not exist. */
 static int resolve(const struct unc_root *r, const char *path, bool last, char out[static PATH_MAX])
 {
 	struct unc_root *known = (struct unc_root *)r;
@@ -129,8 +131,8 @@ static int noted(const struct unc_root *r, int err)
 	return err;
 }
 
-/* Links in a copied tree may be absolute: they mean the copy, never
- * this machine. So the kernel follows none, also when they were not found or are made at this moment. */
+/* Absolute links in a copied tree mean the copy, never this machine. So resolve() follows links,
+ * and the kernel follows none, not even those that are made at this moment. */
 int unc_root_open_file(const struct unc_root *r, const char *path, int flags)
 {
 	char where[PATH_MAX], *next = where;
@@ -158,7 +160,7 @@ int unc_root_open_file(const struct unc_root *r, const char *path, int flags)
 	return err ? noted(r, err) : fd;
 }
 
-/* Whether the path is there, and whether it is a directory. */
+/* Whether the path exists, and whether it is a directory. */
 static bool look_up(const struct unc_root *r, const char *path, bool *is_dir)
 {
 	const struct unc_entry *e = NULL;
@@ -181,7 +183,8 @@ static bool look_up(const struct unc_root *r, const char *path, bool *is_dir)
 	return true;
 }
 
-/* What was asked for and is there, or why it cannot be read; `data` NULL: only its name. */
+/* Records a path that exists with its contents, or with the error of reading it. `data` NULL: only
+ * the name. */
 static void record_path(const struct unc_root *r, const char *path, int err, const char *data,
 			size_t len)
 {
@@ -205,14 +208,14 @@ static void record_path(const struct unc_root *r, const char *path, int err, con
 static int read_from_dir(const struct unc_root *r, const char *path, size_t max, char **out,
 			 size_t *len)
 {
-	/* Non-blocking: opening a pipe would wait for a writer. */
+	/* Non-blocking: without it, opening a pipe waits for a writer. */
 	int fd = unc_root_open_file(r, path, O_RDONLY | O_NONBLOCK | O_NOCTTY), err;
 	struct stat st = {0};
 
 	if (fd < 0)
 		return fd;
-	/* In a copied tree a name may turn out to be anything; sysfs and proc have files and
-	 * directories, and reading a directory fails by itself. */
+	/* In a copied tree the name may belong to any kind of file. In sysfs and proc there are
+	 * files and directories, and reading a directory fails. */
 	if (r->live || (fstat(fd, &st) == 0 && S_ISREG(st.st_mode)))
 		err = unc_read_fd(fd, max, out, len);
 	else
@@ -221,7 +224,8 @@ static int read_from_dir(const struct unc_root *r, const char *path, size_t max,
 	return err;
 }
 
-/* What a directory has; most filesystems say of what kind it is, and then it need not be looked up. */
+/* Records an entry of a directory. Most filesystems report its kind, so that it need not be looked
+ * up. */
 static void record_entry(const struct unc_root *r, const char *dir, const struct dirent *entry)
 {
 	char path[PATH_MAX], where[PATH_MAX];
@@ -291,7 +295,7 @@ int unc_root_open(struct unc_root **out, const char *path, struct unc_error *e)
 
 	if (stat(path, &st) < 0 || !S_ISREG(st.st_mode))
 		return unc_root_open_dir(out, path, e);
-	/* It may have become a FIFO. */
+	/* The path may have become a FIFO. */
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	err = fd < 0 ? -errno : unc_read_fd(fd, UNC_SNAPSHOT_MOST + 1, &text, &len);
 	if (fd >= 0)
@@ -306,8 +310,8 @@ int unc_root_open(struct unc_root **out, const char *path, struct unc_error *e)
 	return err;
 }
 
-/* The directory and its mount: that of another mount namespace (/proc/PID/root) may be the same directory,
- * and its path, as realpath() gives it, is "/", too. */
+/* True if this is the running machine's root. Compares the directory and its mount: another mount
+ * namespace (/proc/PID/root) may have the same directory, and realpath() gives "/" there, too. */
 static bool is_root(int fd)
 {
 	const unsigned mask = STATX_INO | STATX_MNT_ID;
@@ -362,7 +366,7 @@ int unc_root_exhausted(struct unc_root *r)
 	return err;
 }
 
-/* ---- both ---- */
+/* ---- directory and snapshot ---- */
 
 static int read_from_tree(const struct unc_root *r, const char *path, size_t max, char **out,
 			  size_t *out_len)
@@ -429,7 +433,7 @@ int unc_root_read_line(const struct unc_root *r, const char *path, char **out)
 
 	if (err)
 		return err;
-	line = strdup(unc_trim(data)); /* the buffer is much larger than what most files hold */
+	line = strdup(unc_trim(data)); /* most files are much shorter than the buffer */
 	free(data);
 	if (line)
 		*out = line;
@@ -490,7 +494,7 @@ int unc_root_list(const struct unc_root *r, const char *path, struct unc_names *
 	return 0;
 }
 
-/* A directory that only its owner, this user, can write to. */
+/* Opens a directory to which only its owner, this user, can write. */
 static int open_own_dir(const struct unc_root *r, const char *dir)
 {
 	char above[PATH_MAX];
@@ -504,10 +508,11 @@ static int open_own_dir(const struct unc_root *r, const char *dir)
 		return at;
 	err = mkdirat(at, name, 0755) < 0 ? -errno : 0;
 	fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (fd < 0 && (err == 0 || err == -EEXIST)) /* else it was not made, and why is known */
+	/* Otherwise it was not made, and the error is known */
+	if (fd < 0 && (err == 0 || err == -EEXIST))
 		err = -errno;
 	else if (err == 0)
-		fchmod(fd, 0755); /* whatever the umask is */
+		fchmod(fd, 0755); /* independent of the umask */
 	close(at);
 	if (fd >= 0 &&
 	    (fstat(fd, &st) < 0 || st.st_uid != geteuid() || st.st_mode & (S_IWGRP | S_IWOTH))) {
@@ -529,7 +534,7 @@ int unc_root_replace(const struct unc_root *r, const char *dir, const char *name
 				unc_errno_text(err));
 	snprintf(temporary, sizeof(temporary), ".%s.%d", name, (int)getpid());
 	unlinkat(at, temporary, 0);
-	errno = 0; /* a full disk may take a part of the text, and then sets none */
+	errno = 0; /* a write to a full disk may be partial and leave errno unchanged */
 	fd = openat(at, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
 	if (fd < 0 || fchmod(fd, 0644) < 0 || write(fd, text, len) != (ssize_t)len ||
 	    fsync(fd) < 0 || renameat(at, temporary, at, name) < 0)

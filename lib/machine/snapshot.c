@@ -29,7 +29,7 @@ void unc_tree_add(struct unc_tree *t, enum unc_kind kind, const char *path, cons
 		};
 }
 
-/* A slash comes before all other characters, so that a directory and all below it are neighbours. */
+/* A slash sorts before all other characters, so that a directory and its contents are adjacent. */
 static int compare_paths(const char *a, const char *b)
 {
 	while (*a && *a == *b) {
@@ -46,7 +46,7 @@ static int by_path(const void *a, const void *b)
 
 	if (order == 0 && x->kind != y->kind)
 		order = x->kind < y->kind ? -1 : 1;
-	/* A file that was read from its beginning, and then whole. */
+	/* The same file may have been read in part and then as a whole. */
 	if (order == 0 && x->len != y->len)
 		order = x->len > y->len ? -1 : 1;
 	return order;
@@ -87,7 +87,7 @@ static size_t position(const struct unc_tree *t, const char *path)
 	return low;
 }
 
-/* The path of entry `i` from `path` on, "" for its own; NULL: it is not below it. */
+/* The path of entry `i` relative to `path`; "" for `path` itself; NULL: it is not below `path`. */
 static const char *below(const struct unc_tree *t, size_t i, const char *path)
 {
 	size_t len = strlen(path);
@@ -134,15 +134,15 @@ int unc_tree_list(const struct unc_tree *t, const char *path, struct unc_names *
 
 struct parser {
 	struct unc_tree *tree;
-	size_t bytes; /* of all hexadecimal contents */
+	size_t bytes; /* bytes of all hexadecimal contents */
 	const char *file;
-	char *text; /* the line; entries point into it, and texts with escapes get shorter in place */
-	char *next; /* what follows it */
+	char *text; /* the line; entries point into it, and escapes are replaced in place */
+	char *next; /* the text after it */
 	size_t line;
 	struct unc_error *e;
 };
 
-/* "FILE:LINE: ..." and -EINVAL. */
+/* Sets the sentence "FILE:LINE: ..." and returns -EINVAL. */
 #define fail(p, ...)                                                     \
 	(unc_error_put((p)->e, false, "%s:%zu: ", (p)->file, (p)->line), \
 	 unc_error_append((p)->e, __VA_ARGS__), unc_negative(EINVAL))
@@ -158,7 +158,7 @@ static bool next_line(struct parser *p)
 	return true;
 }
 
-/* Two hexadecimal digits; negative: other characters. */
+/* Reads two hexadecimal digits; negative: other characters. */
 static int byte_at(const char *text)
 {
 	uint64_t byte;
@@ -166,8 +166,8 @@ static int byte_at(const char *text)
 	return unc_take_digits(&text, 16, 2, &byte) == 2 ? (int)byte : -1;
 }
 
-/* Appends the text with \\ and \xNN replaced to e->data, which begins before it, and a newline unless a
- * backslash stands at the end: then *open. */
+/* Appends the text to e->data, which begins before it, with \\ and \xNN replaced. Adds a newline,
+ * unless a backslash ends the text: then sets *open. */
 static int add_text(const struct parser *p, struct unc_entry *e, const char *text, bool *open)
 {
 	int byte;
@@ -194,7 +194,7 @@ static int add_text(const struct parser *p, struct unc_entry *e, const char *tex
 	return 0;
 }
 
-/* "0040  10 00 42 00": bytes between the rows are 0. */
+/* Adds a row "0040 10 00 42 00". Bytes between rows are 0. */
 static int add_row(const struct parser *p, struct unc_entry *e)
 {
 	const char *at = p->text + 1;
@@ -220,7 +220,7 @@ static int add_row(const struct parser *p, struct unc_entry *e)
 	return !*at && e->len > offset ? 0 : fail(p, "expected 1 to 16 bytes of two digits");
 }
 
-/* The indented lines behind "PATH:" or "PATH: hex". */
+/* Reads the indented lines after "PATH:" or "PATH: hex". */
 static int take_block(struct parser *p, struct unc_entry *e, bool hex)
 {
 	bool open = false;
@@ -239,7 +239,7 @@ static int take_block(struct parser *p, struct unc_entry *e, bool hex)
 	return r;
 }
 
-/* Printable ASCII without spaces and backslashes, as all names of sysfs and proc are. */
+/* True for printable ASCII without spaces and backslashes, as in all names of sysfs and proc. */
 static bool is_plain(const char *name)
 {
 	size_t len = 0;
@@ -249,7 +249,7 @@ static bool is_plain(const char *name)
 	return len && !name[len] && len < PATH_MAX && *name != '#';
 }
 
-/* Parts of 1 to 255 bytes, not "." nor "..". */
+/* True if all parts have 1 to 255 bytes and are neither "." nor "..". */
 static bool is_path(const char *path)
 {
 	for (size_t len;; path += len + 1) {
@@ -336,7 +336,7 @@ int unc_snapshot_parse(struct unc_tree *out, const char *file, const char *text,
 	}
 	if (tree.count)
 		qsort(tree.entries, tree.count, sizeof(*tree.entries), by_path);
-	/* Each path once, and only directories have something below them. */
+	/* Each path may occur once, and only a directory may contain others. */
 	for (size_t i = 0; r == 0 && i + 1 < tree.count; i++) {
 		const struct unc_entry *x = &tree.entries[i], *y = x + 1;
 
@@ -364,7 +364,7 @@ static void put_text(struct unc_text *to, const char *data, size_t len)
 		unsigned char c = (unsigned char)data[i];
 		bool blank = c == ' ' || c == '\t';
 
-		/* Editors drop blanks at the end of a line. */
+		/* Editors remove blanks at the end of a line, so that they are escaped. */
 		if (c != '\\' && c < 0x7f && (c > ' ' || (blank && i + 1 < len)))
 			continue;
 		unc_text_add(to, "%.*s", (int)(i - plain), data + plain);

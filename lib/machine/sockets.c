@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* Which CPUs are in one socket, the numbers of sockets, and the kernel's numbers of dies: also where CPUs are
- * offline, whose package is then not in /sys (linux drivers/base/topology.c, topology_remove_dev()). */
+/* Finds which CPUs are in one socket, the numbers of sockets, and the kernel's numbers of dies.
+ * Also while CPUs are offline: their package is then not in /sys (linux drivers/base/topology.c,
+ * topology_remove_dev()). */
 #include "machine/topology.h"
 
 #define NODE_DIR "sys/devices/system/node"
-/* From this distance on a NUMA node is on another socket (REMOTE_DISTANCE in linux include/linux/topology.h).
- * Nodes of one socket have 11 to 13. */
+/* A NUMA node at this distance or more is on another socket (REMOTE_DISTANCE in linux
+ * include/linux/topology.h). Nodes of one socket have 11 to 13. */
 #define REMOTE 20
 
 const struct uncore_cpu *unc_topology_cpu(const struct unc_topology *t, int id)
 {
-	/* Mostly CPU i is the i-th. */
+	/* Usually CPU i has the index i. */
 	if (id >= 0 && (size_t)id < t->cpu_count && t->cpus[id].id == id)
 		return &t->cpus[id];
 	for (size_t i = 0; i < t->cpu_count; i++)
@@ -31,8 +32,8 @@ int unc_topology_socket(const struct unc_topology *t, int id)
 struct groups {
 	const struct unc_topology *t;
 	const struct unc_root *root;
-	int *of; /* of each CPU: the first of its socket, as an index; -1: not known */
-	struct unc_names nodes; /* what is in NODE_DIR */
+	int *of; /* for each CPU: the index of the first CPU of its socket; -1: unknown */
+	struct unc_names nodes; /* the names in NODE_DIR */
 	bool several_nodes;     /* a socket has several nodes */
 };
 
@@ -41,8 +42,8 @@ static bool is_unknown(const struct uncore_cpu *cpu)
 	return cpu->package < 0 && !cpu->online;
 }
 
-/* The distance to a node in another one's file `distance`, which has a number for each node, ascending; -1: it is
- * not known. */
+/* The distance to `node` in the text of another node's file `distance`, which has a number for each
+ * node, ascending. -1: unknown. */
 static int distance_to(const struct groups *g, const char *text, int node)
 {
 	uint64_t other, distance = 0;
@@ -57,8 +58,8 @@ static int distance_to(const struct groups *g, const char *text, int node)
 	return text && unc_take_digits(&text, 10, 4, &distance) ? (int)distance : -1;
 }
 
-/* The socket of an offline CPU whose node has no CPU of a known socket: that of a near node, or one of its own.
- * -1: not known. `distances`: NULL: there is no such file. */
+/* The socket of an offline CPU whose node has no CPU of a known socket: the socket of a near node,
+ * or a socket of its own. -1: unknown. `distances` is NULL if the file does not exist. */
 static int group_by_distance(const struct groups *g, size_t cpu, const char *distances)
 {
 	const struct uncore_cpu *cpus = g->t->cpus;
@@ -80,7 +81,8 @@ static int group_by_distance(const struct groups *g, size_t cpu, const char *dis
 	return found < 0 ? (int)cpu : found;
 }
 
-/* The socket of an offline CPU. A node is within one socket, if it has not CPUs of several. -ENOMEM. */
+/* Finds the socket of an offline CPU. A node is within one socket, unless it has CPUs of several.
+ * Returns 0 or -ENOMEM. */
 static int group_offline(struct groups *g, size_t cpu)
 {
 	const struct uncore_cpu *cpus = g->t->cpus;
@@ -90,7 +92,7 @@ static int group_offline(struct groups *g, size_t cpu)
 
 	g->of[cpu] = -1;
 	for (size_t k = 0; k < g->t->cpu_count; k++) {
-		/* CPUs behind this one whose package is unknown are grouped later. */
+		/* Later CPUs whose package is unknown are grouped after this one. */
 		if (cpus[k].node != cpus[cpu].node || (is_unknown(&cpus[k]) && k >= cpu))
 			continue;
 		g->of[cpu] = seen && g->of[k] != g->of[cpu] ? -1 : g->of[k];
@@ -141,8 +143,8 @@ static int group_cpus(struct groups *g)
 
 /* ---- numbers of sockets ---- */
 
-/* True when the order of sockets is known: no offline CPU that may be in a further socket is before the first
- * CPU of the last one. */
+/* True if the order of sockets is known: before the first CPU of the last socket, there is no
+ * offline CPU that may be in a further socket. */
 static bool is_ordered(const struct groups *g)
 {
 	size_t last = 0;
@@ -156,8 +158,8 @@ static bool is_ordered(const struct groups *g)
 	return true;
 }
 
-/* A number for an offline socket whose package is not known: where the packages that are known are fewer than the
- * sockets and numbered from 0 on, the missing numbers are those of the others. -1: not known. */
+/* A number for an offline socket whose package is unknown. If all known packages have numbers below
+ * the number of sockets, the numbers that are missing belong to the other sockets. -1: unknown. */
 static int missing_number(const struct unc_topology *t, size_t sockets, int after)
 {
 	for (size_t i = 0; i < t->cpu_count; i++)
@@ -174,7 +176,7 @@ static int missing_number(const struct unc_topology *t, size_t sockets, int afte
 	return -1;
 }
 
-/* The package of the socket with this first CPU, by its CPUs online; -1: not known. */
+/* The package of the socket with this first CPU, from its CPUs online; -1: unknown. */
 static int package_of(const struct groups *g, size_t first)
 {
 	for (size_t i = first; i < g->t->cpu_count; i++)
@@ -183,9 +185,10 @@ static int package_of(const struct groups *g, size_t first)
 	return -1;
 }
 
-/* Sockets have the numbers of their packages, which do not depend on what is online. Where one of these is not below the
- * number of sockets, they are numbered from 0 on in the order of their first CPUs, offline ones included; where this order is not known, they
- * keep the numbers of their packages. */
+/* Numbers the sockets like their packages, whose numbers do not depend on which CPUs are online. If
+ * a package has a number that is not below the number of sockets, the sockets are numbered from 0
+ * in the order of their first CPUs, including offline ones. If this order is unknown, they keep the
+ * numbers of their packages. */
 static void number_sockets(struct unc_topology *t, const struct groups *g)
 {
 	bool by_order = false;
@@ -221,7 +224,7 @@ static int compare_numbers(const void *a, const void *b)
 	return *x < *y ? -1 : *x > *y;
 }
 
-/* Sockets with an online CPU, and the others. */
+/* Lists sockets with a CPU online, and the others. */
 static void list_sockets(struct unc_topology *t, const struct groups *g)
 {
 	for (size_t i = 0; i < t->cpu_count; i++) {
@@ -283,7 +286,7 @@ static int compare_dies(const void *a, const void *b)
 	return x->id < y->id ? -1 : x->id > y->id;
 }
 
-/* Dies of all CPUs whose package is known, in the order of packages. */
+/* Lists the dies of all CPUs whose package is known, in the order of packages. */
 int unc_topology_find_dies(struct unc_topology *t)
 {
 	size_t count = 0;
@@ -318,18 +321,18 @@ static struct unc_die *die_of(const struct unc_topology *t, int id)
 }
 
 /*
- * Linux since 6.9 numbers dies in the order of their APIC IDs, which is that of packages
- * (linux arch/x86/kernel/cpu/topology.c, topology_get_logical_id()); before, in the order in which their CPUs first came
- * online (linux arch/x86/kernel/smpboot.c, topology_update_die_map()), which is that of the CPUs. Dies that are offline have
- * numbers, too.
+ * Linux since 6.9 numbers dies in the order of their APIC IDs, which is that of packages (linux
+ * arch/x86/kernel/cpu/topology.c, topology_get_logical_id()). Before that it numbers them in the
+ * order in which their CPUs first came online (linux arch/x86/kernel/smpboot.c,
+ * topology_update_die_map()), which is that of the CPUs. Offline dies have numbers, too.
  */
 static bool is_by_package(const struct unc_topology *t)
 {
 	return strverscmp(t->kernel, "6.9") >= 0;
 }
 
-/* The number of a die beside sockets that are offline, with one die each; -1: not known, as the order by package is
- * where their packages are not. */
+/* The number of a die while other sockets, with one die each, are offline. -1: unknown, because
+ * dies are ordered by package and the packages of the offline sockets are unknown. */
 static int number_beside_offline(const struct unc_topology *t, const struct unc_die *die)
 {
 	int number = 0;
@@ -365,7 +368,7 @@ bool unc_topology_number_dies(struct unc_topology *t, size_t count, const int *c
 	}
 	for (size_t i = 0; i < t->die_count; i++)
 		numbered = numbered && t->dies[i].number >= 0;
-	/* The sockets that are offline have the other files. */
+	/* The other files belong to the offline sockets. */
 	for (size_t i = 0; cpus && i < t->die_count && !all && !t->unplaced; i++)
 		if (t->dies[i].number < 0 && t->die_count + t->offline_count == count)
 			t->dies[i].number = number_beside_offline(t, &t->dies[i]);
@@ -386,8 +389,9 @@ int unc_topology_die(const struct unc_topology *t, int id)
 }
 
 /*
- * Linux has die_id from CPUID: each package of Intel numbers its dies from 0 on; AMD numbers its nodes over all packages
- * (linux arch/x86/kernel/cpu/topology_amd.c, amd_node_id). So the packages share numbers, or they do not. `most`: dies of a package.
+ * The kernel reads die_id from CPUID. Intel numbers the dies of each package from 0. AMD numbers
+ * its nodes over all packages (linux arch/x86/kernel/cpu/topology_amd.c, amd_node_id). So either
+ * packages share numbers, or they do not. `most`: dies of a package.
  */
 static bool is_numbered_over_all(const struct unc_topology *t, int most)
 {

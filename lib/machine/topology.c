@@ -35,7 +35,8 @@ int unc_cpulist_read(struct unc_cpulist *out, const struct unc_root *root, const
 	return read_ids(out, root, path, false, e);
 }
 
-/* Nothing is added when the file is absent or malformed; the fault is kept. -ENOMEM. */
+/* Adds the CPUs of a file. If it is absent or malformed, adds nothing and keeps the fault. Returns
+ * 0 or -ENOMEM. */
 static int add_listed(struct unc_cpulist *to, struct unc_topology *t, const struct unc_root *root,
 		      const char *path, bool is_map)
 {
@@ -51,7 +52,7 @@ static int add_listed(struct unc_cpulist *to, struct unc_topology *t, const stru
 	return err == -ENOENT ? 0 : err;
 }
 
-/* "cpu12" is 12, and with "node" "node3" is 3; -1: another name. */
+/* The number in a name: 12 in "cpu12", or 3 in "node3" with the stem "node"; -1: another name. */
 static int number_of(const char *name, const char *stem)
 {
 	size_t len = strlen(stem);
@@ -63,7 +64,7 @@ static int number_of(const char *name, const char *stem)
 	return (int)number;
 }
 
-/* CPUs that have a directory. */
+/* Adds the CPUs that have a directory. */
 static int add_directories(struct unc_cpulist *to, const struct unc_root *root, struct unc_error *e)
 {
 	struct unc_names names = {0};
@@ -104,7 +105,7 @@ static int compare_ids(const void *a, const void *b)
 	return *(const int *)a - *(const int *)b;
 }
 
-/* Old kernels, and copies of a part of /sys, have no `present`. */
+/* Reads the CPUs. Old kernels, and copies of a part of /sys, have no file `present`. */
 static int read_cpus(struct unc_topology *t, const struct unc_root *root, struct unc_error *e)
 {
 	struct unc_cpulist present = {0}, online = {0};
@@ -124,7 +125,7 @@ static int read_cpus(struct unc_topology *t, const struct unc_root *root, struct
 		if (id == last)
 			continue;
 		last = id;
-		/* A CPU without a file of its own cannot be put offline. */
+		/* A CPU without a file `online` cannot be put offline. */
 		err = add_cpu(t, root, id,
 			      online.count
 				      ? unc_cpulist_has(&online, id)
@@ -143,7 +144,7 @@ static int read_cpus(struct unc_topology *t, const struct unc_root *root, struct
 	return err == -ENOMEM ? unc_nomem(e) : err;
 }
 
-/* The CPUs online of a node, by its list or else its mask. */
+/* Reads the CPUs online of a node, from its list or otherwise from its mask. */
 static int read_node(struct unc_topology *t, const struct unc_root *root, int node)
 {
 	struct unc_cpulist list = {0};
@@ -158,8 +159,9 @@ static int read_node(struct unc_topology *t, const struct unc_root *root, int no
 	return err;
 }
 
-/* Offline CPUs are in no list, but their node has a link to them. The directory is listed, as a look for each CPU in each node
- * takes seconds with thousands of CPUs. */
+/* Reads the offline CPUs of a node. They are in no list, but the node has a link to each. The
+ * directory is listed, because looking up each CPU in each node takes seconds with thousands of
+ * CPUs. */
 static int read_node_links(struct unc_topology *t, const struct unc_root *root, const char *name)
 {
 	const char *dir = UNC_PATH(NODE_DIR "/%s", name);
@@ -177,7 +179,7 @@ static int read_node_links(struct unc_topology *t, const struct unc_root *root, 
 	return err == -ENOMEM ? err : 0;
 }
 
-/* A kernel without NUMA has no nodes. */
+/* Reads the nodes. A kernel without NUMA has none. */
 static int read_nodes(struct unc_topology *t, const struct unc_root *root)
 {
 	struct unc_names names = {0};
@@ -257,7 +259,7 @@ void unc_permission_read(struct unc_permission *out, const struct unc_root *root
 		out->filtered = value && strtol(value, NULL, 10) != 0;
 		free(text);
 	}
-	/* The first namespace maps every user to itself. */
+	/* The first user namespace maps each user to itself. */
 	if (unc_root_read(root, "proc/self/uid_map", &text) == 0) {
 		inside = strtoul(text, &at, 10);
 		outside = strtoul(at, &at, 10);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* CPUs, sockets, NUMA nodes; what machine this is, and what this process may do on it; its memory and PCI
- * devices. */
+/* CPUs, sockets and NUMA nodes; what the machine is, and what this process may do on it; memory and
+ * PCI devices. */
 #ifndef UNC_TOPOLOGY_H
 #define UNC_TOPOLOGY_H
 
@@ -8,167 +8,174 @@
 #include "uncore.h"
 
 #define UNC_MODEL_ROOM 80
-#define UNC_FIRST_CPU 16384 /* bytes of /proc/cpuinfo that hold the first CPU */
+#define UNC_FIRST_CPU 16384 /* bytes of /proc/cpuinfo that contain the first CPU */
 
 struct unc_die {
-	int package, id; /* the kernel's; id -1: not known */
+	int package, id; /* the kernel's numbers; id -1: unknown */
 	int socket, cpu; /* its socket, and its first CPU */
-	int number;      /* the kernel's over the whole machine (`dieN`); -1: not known */
+	int number;      /* the kernel's number over the whole machine (`dieN`); -1: unknown */
 };
 
-/* A socket without online CPU. */
+/* A socket of which no CPU is online. */
 struct unc_offline_socket {
-	int socket; /* -1: its number is not known */
+	int socket; /* -1: its number is unknown */
 	int cpu;    /* one of its CPUs */
 };
 
 struct unc_topology {
 	struct uncore_cpu *cpus; /* ascending by id */
 	size_t cpu_count;
-	int *sockets; /* of online CPUs, ascending */
+	int *sockets; /* sockets with CPUs online, ascending */
 	size_t socket_count;
 	struct unc_offline_socket *offline;
 	size_t offline_count;
-	bool unplaced; /* the socket of an offline CPU is not known: there may be further sockets */
-	bool unnumbered;      /* a CPU online has no socket, so that their number is not known */
+	/* The socket of an offline CPU is unknown, so there may be further sockets */
+	bool unplaced;
+	bool unnumbered;      /* a CPU online has no socket, so the number of sockets is unknown */
 	struct unc_die *dies; /* of the CPUs whose package is known */
 	size_t die_count;
 	char cpu_model[UNC_MODEL_ROOM]; /* "intel/6/143", "power/power9", or "unknown" */
 	char cpu_names[2 * UNC_MODEL_ROOM +
-		       16];  /* that, and with its stepping: "intel/6/143 intel/6/143/8" */
-	int stepping;        /* of the CPU model; -1 when not known */
-	char kernel[64];     /* "7.2.12-amd64"; "" when not known */
-	char hypervisor[32]; /* "KVM"; "" when none is seen */
-	char guest[128]; /* that as part of a sentence: "this machine is a guest of ..."; or "" */
-	struct unc_names faults; /* a sentence for each list that is malformed and was not used */
+		       /* The CPU model without and with stepping: "intel/6/143 intel/6/143/8" */
+		       16];
+	int stepping;        /* of the CPU model; -1: unknown */
+	char kernel[64];     /* "7.2.12-amd64"; "" if unknown */
+	char hypervisor[32]; /* "KVM"; "" if none was found */
+	/* The hypervisor in a part of a sentence, "this machine is a guest of ..."; or "" */
+	char guest[128];
+	struct unc_names faults; /* a sentence for each malformed list, which was not used */
 };
 
-/* A file of the kernel with a list of CPUs, such as a cpumask. -ENOENT: there is none, and no sentence;
- * -EBADMSG: it cannot be read, or is no list; -ENOMEM. */
+/* Reads a file of the kernel with a list of CPUs, such as a cpumask. Returns -ENOENT without a
+ * sentence if it does not exist, -EBADMSG if it cannot be read or is no list, -ENOMEM. */
 int unc_cpulist_read(struct unc_cpulist *out, const struct unc_root *root, const char *path,
 		     struct unc_error *e);
 
 int unc_topology_read(struct unc_topology *out, const struct unc_root *root, struct unc_error *e);
 void unc_topology_finish(struct unc_topology *t);
-/* NULL: no such CPU. */
+/* The CPU with this number; NULL if there is none. */
 const struct uncore_cpu *unc_topology_cpu(const struct unc_topology *t, int id);
-/* The socket of a CPU; -1 when not known. */
+/* The socket of a CPU; -1: unknown. */
 int unc_topology_socket(const struct unc_topology *t, int id);
 
-/* ---- sockets.c: sockets and dies; what the kernel numbers is compared with other numbers of the kernel through
- * these only, since some of it may be offline ---- */
+/* ---- sockets.c: sockets and dies; compares the kernel's numbers while CPUs are offline ---- */
 
-/* Sets `socket` of CPUs, `sockets` and `offline`. -ENOMEM. */
+/* Sets `socket` of the CPUs, `sockets` and `offline`. Returns 0 or -ENOMEM. */
 int unc_topology_find_sockets(struct unc_topology *t, const struct unc_root *root);
-/* Sets `dies`, and their numbers as far as they are known without evidence. -ENOMEM. */
+/* Sets `dies`, with their numbers if these are known without evidence. Returns 0 or -ENOMEM. */
 int unc_topology_find_dies(struct unc_topology *t);
 
-/* The socket of a NUMA node's CPUs, offline ones included; -1: not known, or several. */
+/* The socket of the CPUs of a NUMA node, with offline ones; -1: unknown, or several sockets. */
 int unc_topology_node_socket(const struct unc_topology *t, int node);
 
-/* Numbers the dies as the kernel does. `count`: dies that a driver has files for, 0: not known. `cpus`: of each, a CPU
- * by evidence of the files, or -1; NULL: there is no evidence. True: no evidence is needed. */
+/* Numbers the dies as the kernel does. `count`: the number of dies for which a driver has files, 0:
+ * unknown. `cpus`: for each such die, a CPU that evidence from the files shows, or -1. NULL: there
+ * is no evidence. Returns true if no evidence is needed. */
 bool unc_topology_number_dies(struct unc_topology *t, size_t count, const int *cpus);
-/* True when all dies have numbers, so that a die with another number has no CPU online. */
+/* True if all dies have numbers. A die with any other number then has no CPU online. */
 bool unc_topology_knows_dies(const struct unc_topology *t);
-/* The kernel's number of the die of a CPU; -1: not known. */
+/* The kernel's number of the die of a CPU; -1: unknown. */
 int unc_topology_die(const struct unc_topology *t, int id);
-/* The number of the die of a CPU in its package, from 0 on, as if all dies were online. */
+/* The number of a CPU's die in its package, from 0, as if all dies were online. */
 int unc_topology_die_in_package(const struct unc_topology *t, int id);
-/* NULL: not known, or none of its CPUs is online. */
+/* The die with this number; NULL: unknown, or none of its CPUs is online. */
 const struct unc_die *unc_topology_numbered_die(const struct unc_topology *t, int number);
 
 /* ---- platform.c: the CPU model, the kernel's version, the hypervisor ---- */
 
-/* -ENOMEM. An unknown value is "unknown", "" or -1. */
+/* Reads these facts. An unknown value is "unknown", "" or -1. Returns 0 or -ENOMEM. */
 int unc_platform_read(struct unc_topology *t, const struct unc_root *root);
 
-/* The lines of /proc/cpuinfo that the model, its stepping and its flags are read from: their beginnings. */
+/* The beginnings of the lines of /proc/cpuinfo with the model, its stepping and its flags. */
 #define UNC_CPUINFO_LINES 24
 size_t unc_cpuinfo_lines(const char *cpuinfo, const char *lines[static UNC_CPUINFO_LINES]);
 
 /* ---- whether this process may count for the whole machine, as far as /proc shows ---- */
 
 struct unc_permission {
-	bool level_known;       /* false: the file cannot be read here */
+	bool level_known;       /* false: the file cannot be read */
 	long level;             /* kernel.perf_event_paranoid */
 	bool admin;             /* CAP_SYS_ADMIN is in effect */
 	const char *held;       /* "CAP_PERFMON" or "CAP_SYS_ADMIN", in effect; NULL: neither */
-	bool in_user_namespace; /* whose capabilities do not reach perf events */
+	bool in_user_namespace; /* its capabilities do not apply to perf events */
 	bool filtered;          /* a seccomp filter checks its system calls */
 	bool before_perfmon;    /* Linux older than 5.8, which has no CAP_PERFMON */
 };
 
-/* What cannot be read is taken as absent. */
+/* Reads the facts. A file that cannot be read is treated as absent. */
 void unc_permission_read(struct unc_permission *out, const struct unc_root *root);
 
-/* False also when nothing is known. True is no promise: a filter or a security module may refuse. */
+/* True if counting is permitted as far as known. A filter or a security module may still refuse.
+ * False if nothing is known. */
 bool unc_permission_granted(const struct unc_permission *p);
 
-/* Levels above 2 are distributions' own, and their kernels differ: some accept CAP_PERFMON there,
- * others (Debian's) CAP_SYS_ADMIN only. True when that decides: only opening a counter
- * shows it. */
+/* True if only opening a counter shows whether counting is permitted. Levels above 2 exist only in
+ * kernels of distributions, which differ: some accept CAP_PERFMON there, others (Debian's) only
+ * CAP_SYS_ADMIN. */
 bool unc_permission_doubtful(const struct unc_permission *p);
 
-/* The reason why counting for the whole machine fails or may fail, and the command that changes it;
- * nothing where it should work. `refused`: the kernel has refused. */
+/* Appends the reason why counting for the whole machine fails or may fail, and the command that
+ * changes it. Appends nothing if it should work. `refused`: the kernel has refused. */
 void unc_permission_advise(const struct unc_permission *p, bool refused, struct unc_text *why,
 			   struct unc_text *fix);
 
-/* ---- memory.c: memory modules as the firmware describes them, and how much they can transfer ---- */
+/* ---- memory.c: memory modules by the firmware's tables, and their peak ---- */
 
 #define UNC_LOCATOR_ROOM 48
 
-/* One slot for a memory module. */
+/* A slot for a memory module. */
 struct unc_module {
 	bool present;
-	uint8_t kind;               /* memory type of SMBIOS, 7.18.2 */
-	unsigned width;             /* of the data, in bits; 0: not known */
-	unsigned rated, configured; /* as the firmware has them, in MT/s or MHz; 0: not known */
+	uint8_t kind;               /* SMBIOS memory type, 7.18.2 */
+	unsigned width;             /* width of the data in bits; 0: unknown */
+	unsigned rated, configured; /* as in the table, in MT/s or MHz; 0: unknown */
 	char locator[UNC_LOCATOR_ROOM],
-		bank[UNC_LOCATOR_ROOM]; /* where the slot is: "CPU1_DIMM_A1", "NODE 0" */
+		bank[UNC_LOCATOR_ROOM]; /* the place of the slot: "CPU1_DIMM_A1", "NODE 0" */
 };
 
 struct unc_modules {
 	struct unc_module *items;
 	size_t count;
-	size_t slots; /* that the firmware says there are; 0: not known */
+	size_t slots; /* number of slots according to the firmware; 0: unknown */
 };
 
-/* From the SMBIOS structure table (DSP0134, 7.17 and 7.18). -EBADMSG: broken; -ENOMEM. Fuzzed. */
+/* Reads the SMBIOS structure table (DSP0134, 7.17 and 7.18). Returns 0, -EBADMSG if it is broken,
+ * or -ENOMEM. Fuzzed. */
 int unc_modules_smbios(struct unc_modules *out, const uint8_t *data, size_t len,
 		       struct unc_error *e);
-/* From udev's record of the device dmi/id, where dmi_memory_id(8) of systemd has put what it reads of
- * the SMBIOS table, which only root may read. Overwrites the text. */
+/* Reads udev's record of the device dmi/id. dmi_memory_id(8) of systemd has put there a part of the
+ * SMBIOS table, which only root may read. Overwrites the text. */
 int unc_modules_udev(struct unc_modules *out, char *text, struct unc_error *e);
 void unc_modules_finish(struct unc_modules *m);
 
-/* "DDR5" */
+/* The name of a memory type, such as "DDR5". */
 const char *unc_module_kind(uint8_t kind);
-/* False for ROM, persistent memory and the like, which may be listed among the modules. */
+/* False for ROM, persistent memory and others, which may be listed among the modules. */
 bool unc_module_is_dram(uint8_t kind);
 
-/* The peak of one socket. `channel_pmus`: memory channels of a socket that have a PMU each; 0: not
- * known. -ENODATA: the peak is not known, and the sentence gives the reason. */
+/* Computes the peak of one socket. `channel_pmus`: how many memory channels of a socket have a PMU;
+ * 0: unknown. Returns -ENODATA if the peak is unknown, with the reason in the sentence. */
 int unc_memory_peak(struct uncore_memory *out, const struct unc_modules *m, size_t sockets,
 		    size_t channel_pmus, struct unc_error *e);
 
-/* The same of the modules of this machine, or else of the driver hsmp. -ENODATA, -EBADMSG, -ENOMEM; the memory used is
- * read then, too. */
+/* Computes the peak from the modules of this machine, or otherwise from the driver hsmp, which also
+ * gives the memory in use. Returns 0, -ENODATA, -EBADMSG or -ENOMEM. */
 int unc_memory_read(struct uncore_memory *out, const struct unc_root *root, size_t sockets,
 		    size_t channel_pmus, struct unc_error *e);
 
-/* ---- pci.c: PCI devices from sysfs: what they are, which bridge they are below, and their links ---- */
+/* ---- pci.c: PCI devices from sysfs, the bridges above them, and their links ---- */
 
 struct unc_device {
-	struct uncore_device shown; /* first: a pointer to it is a pointer to this */
-	/* Its number: domain (segment) << 16 | bus << 8 | device << 3 | function. The domain has more than 16
-	 * bits behind Intel's VMD. */
+	struct uncore_device shown; /* must be the first member: the pointer is cast */
+	/* Domain (segment) << 16 | bus << 8 | device << 3 | function. Behind Intel's VMD the domain
+	 * has more than 16 bits. */
 	uint64_t address;
 	const struct unc_device *
-		maker; /* whose driver made the segment; NULL: the firmware did, or it is not known */
+		/* The device whose driver made the segment; NULL: the firmware did, or it is
+		 * unknown */
+		maker;
 	struct unc_pci *pci;
-	const struct uncore_pmu *const *pmus; /* of a root port: the PMUs that count it */
+	const struct uncore_pmu *const *pmus; /* for a root port: the PMUs that count it */
 	size_t pmu_count;
 };
 
@@ -177,27 +184,28 @@ struct unc_pci {
 	const struct unc_topology *topology;
 	struct unc_device *devices; /* ordered by address */
 	size_t count;
-	struct unc_error *error;  /* of the machine, for lack of memory while something is kept */
-	struct unc_names strings; /* texts that the devices point to */
+	struct unc_error *error;  /* the machine's, for a lack of memory while a text is kept */
+	struct unc_names strings; /* texts of the devices */
 };
 
-/* Devices below sys/bus/pci/devices; none at all is no error. -ENOMEM; or `error` and the root are exhausted, and
- * something is missing. Devices point into `out`, so that it must stay where it is. */
+/* Reads the devices below sys/bus/pci/devices; it is no error if there are none. Returns -ENOMEM. A
+ * lack of memory or descriptors is also kept in `error` and the root: then some facts are missing.
+ * The devices point into `out`, which must stay in its place. */
 int unc_pci_read(struct unc_pci *out, const struct unc_root *root, const struct unc_topology *t,
 		 struct unc_error *error);
 void unc_pci_finish(struct unc_pci *p);
 
-/* A copy that lives as long as the devices; NULL: out of memory. */
+/* Copies a text, which is freed with the devices; NULL: out of memory. */
 const char *unc_pci_keep(struct unc_pci *p, const char *text);
 
-/* "0000:17:00.0", "17:00.0" (*has_domain is false then). */
+/* Parses "0000:17:00.0", or "17:00.0", for which *has_domain is false. */
 bool unc_pci_parse(const char *text, uint64_t *out, bool *has_domain);
 
-/* NULL: there is none with this address. */
+/* The device with this address; NULL if there is none. */
 const struct unc_device *unc_pci_device(const struct unc_pci *p, uint64_t address);
 
-/* By address ("0000:17:00.0", "17:00.0") or by one of the kernel's names ("nvme0"). -ENOENT; -EINVAL:
- * devices of two segments have this address. */
+/* Finds a device by its address ("0000:17:00.0", "17:00.0") or by one of the kernel's names
+ * ("nvme0"). Returns -ENOENT, or -EINVAL if devices of two segments have this address. */
 int unc_pci_find(const struct unc_pci *p, const char *name, const struct uncore_device **out,
 		 struct unc_error *e);
 
@@ -206,15 +214,16 @@ static inline const struct unc_device *unc_device(const struct uncore_device *d)
 	return (const struct unc_device *)d;
 }
 
-/* At most the first `max` bytes of the config space. The kernel shows 64 of them to all users, and
- * the rest to root. */
+/* Reads at most the first `max` bytes of the config space. The kernel shows 64 of them to all
+ * users, and the rest to root. */
 #define UNC_PCI_CONFIG 4096
 int unc_pci_config(const struct unc_device *d, size_t max, unsigned char **out, size_t *len);
-/* The 32 bits at a byte of config space. */
+/* The 32 bits at this byte of config space. */
 uint32_t unc_pci_word(const unsigned char *at);
-/* Offset of a capability of config space, of which `len` bytes could be read; 0: it has none. */
+/* The offset of a capability in the `len` bytes of config space that could be read; 0 if there is
+ * none. */
 size_t unc_pci_capability(const unsigned char *config, size_t len, unsigned id);
-/* Offset of a vendor's own capability (DVSEC), and its length. */
+/* The offset of a designated vendor-specific capability (DVSEC), and its length. */
 size_t unc_pci_dvsec(const unsigned char *config, size_t len, unsigned vendor, unsigned id,
 		     size_t *length);
 
