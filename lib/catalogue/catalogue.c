@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The set of families: built in, and directories in which a file replaces a family of its name; their PMUs,
- * and which metrics they have. */
+/* The set of families: built-in ones, and directories whose files replace families of the same
+ * name. Also their PMUs, and their metrics. */
 #include "catalogue/catalogue.h"
 
 void unc_catalogue_finish(struct unc_catalogue *c)
@@ -13,7 +13,7 @@ void unc_catalogue_finish(struct unc_catalogue *c)
 	*c = (struct unc_catalogue){0};
 }
 
-/* Families stay ordered by name. */
+/* Inserts the family, in the order of names. */
 int unc_catalogue_add(struct unc_catalogue *c, struct unc_family *f, struct unc_error *e)
 {
 	size_t at = 0;
@@ -55,8 +55,8 @@ static bool recognises(const struct unc_pattern *patterns, size_t count,
 	return false;
 }
 
-/* Parses the built-in families that no file has replaced: families that may have PMUs among `pmus`, or
- * (NULL) all. */
+/* Parses the built-in families that no file has replaced. `pmus`: only those that may have some of
+ * these PMUs; NULL: all. */
 static int load_embedded(struct unc_catalogue *c, const struct unc_pmus *pmus, struct unc_error *e)
 {
 	int r = 0;
@@ -110,7 +110,8 @@ int unc_catalogue_load(struct unc_catalogue *c, const char *dir, struct unc_erro
 	return r;
 }
 
-/* What is at the other end of a PMU; NULL: its file does not say, or not in a word of the family. */
+/* The device at the other end of a PMU; NULL: its file does not have it, or has a word that the
+ * family does not know. */
 static const char *role_of(const struct unc_family *f, const struct uncore_pmu *pmu)
 {
 	const char *role = f->role;
@@ -125,7 +126,7 @@ static const char *role_of(const struct unc_family *f, const struct uncore_pmu *
 	return role;
 }
 
-/* Adds the metrics of families that are here, or of the others. */
+/* Adds the metrics of families that are here, or those of the others. */
 static int add_metrics(struct unc_catalogue *c, bool here, struct unc_error *e)
 {
 	for (size_t i = 0; i < c->family_count; i++) {
@@ -276,8 +277,9 @@ int unc_metric_on(const struct uncore_metric *m, const struct uncore_pmu *pmu, s
 			return -ENODEV;
 		if (r == 0 && unc_event_encode(m->events[i], pmu, &encoding, e) < 0)
 			r = -EBADMSG;
-		/* A PMU without a term of an event, or with a narrower one, has other events, as one has
-		 * under a name that the kernel gives to parts it does not know. Without any term it lacks files. */
+		/* A PMU without a term of the event, or with a narrower one, has other events. For
+		 * example, the kernel gives such a name to parts that it does not know. A PMU
+		 * without any term lacks files. */
 		if (r < 0 && terms != m->events[i]->alias && unc_pmu_load(pmu) == 0 &&
 		    pmu->term_count && !unc_pmu_has_terms(pmu, terms))
 			return -ENODEV;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Which die a PMU's file `dieN` belongs to. N is the kernel's number over all dies of the machine, offline dies
- * included. Where it does not follow from the CPUs, the root buses that the files name are evidence: the NUMA
- * node of a device on them has CPUs of the die. */
+/* Finds the die to which a PMU's file `dieN` belongs. N is the kernel's number over all dies of the
+ * machine, including offline ones. If it does not follow from the CPUs, the root buses in the files
+ * are evidence: the NUMA node of a device on such a bus has CPUs of the die. */
 #include "catalogue/catalogue.h"
 
-/* The word of a family's file names. */
+/* The word for the number in file names of a family. */
 #define DIE "die"
 
 static int add_file(struct unc_die_files *out, const struct uncore_pmu *pmu, const char *pattern,
@@ -54,7 +54,7 @@ static int add_files(struct unc_die_files *out, const struct unc_root *root,
 	return r;
 }
 
-/* A CPU of the die whose root bus this is, by the NUMA node of a device there; -1: not known. */
+/* A CPU of the die that has this root bus, by the NUMA node of a device on the bus; -1: unknown. */
 static int cpu_of_bus(const struct unc_pci *pci, uint64_t first)
 {
 	const struct unc_topology *t = pci->topology;
@@ -79,8 +79,9 @@ static bool same_die(const struct unc_topology *t, int a, int b)
 	return x && y && x->package == y->package && x->die == y->die;
 }
 
-/* True when the files of two dies are the same: with a die that was offline when the driver was loaded, linux reads the
- * registers of CPU 0 (linux arch/x86/events/intel/uncore_snbep.c, die_to_cpu()). */
+/* True if the files of two dies are equal. If a die was offline when the driver was loaded, Linux
+ * reads the registers of CPU 0 instead (linux arch/x86/events/intel/uncore_snbep.c,
+ * die_to_cpu()). */
 static bool are_copies(const struct unc_die_files *files, unsigned a, unsigned b)
 {
 	for (size_t i = 0; i < files->count; i++)
@@ -94,7 +95,7 @@ static bool are_copies(const struct unc_die_files *files, unsigned a, unsigned b
 	return true;
 }
 
-/* Of each number a CPU, if the evidence of all files agrees. */
+/* Finds a CPU for each number, unless files give different dies. */
 static void weigh(const struct unc_die_files *files, const struct unc_pci *pci,
 		  int cpus[static UNC_MOST_DIES])
 {
@@ -111,7 +112,7 @@ static void weigh(const struct unc_die_files *files, const struct unc_pci *pci,
 			cpu >= 0 && cpus[f->number] >= 0 && !same_die(t, cpu, cpus[f->number]);
 		cpus[f->number] = cpu >= 0 ? cpu : cpus[f->number];
 	}
-	/* A die has one number. */
+	/* A die has only one number. */
 	for (unsigned a = 0; a < UNC_MOST_DIES; a++)
 		for (unsigned b = a + 1; b < UNC_MOST_DIES; b++)
 			if (cpus[a] >= 0 && cpus[b] >= 0 && same_die(t, cpus[a], cpus[b]) &&
@@ -139,7 +140,7 @@ int unc_dies_load(struct unc_die_files *out, struct unc_topology *t, const struc
 	return r;
 }
 
-/* An offline CPU of a socket that has no other, or any; -1: all are online. */
+/* An offline CPU, if possible of a socket with no CPU online; -1: all are online. */
 static int offline_cpu(const struct unc_topology *t)
 {
 	if (t->offline_count)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the kernel's drivers do that the files of PMUs do not show, as data files state it with evidence. */
+/* Facts about the kernel's drivers that the files of PMUs do not show. Data files state them, with
+ * evidence. */
 #include "catalogue/catalogue.h"
 
 /* ---- data files ---- */
@@ -7,7 +8,7 @@
 #define DRIVER(member) UNC_AT(struct unc_driver, member)
 #define SHOWN(member) UNC_AT(struct unc_driver, shown.member)
 
-/* What one PMU counts from one CPU: the words that data files may use. */
+/* What one PMU counts from one CPU: the words of data files. */
 static const char *const counted[] = {
 	"channel", "subchannel", "controller", "package", "die",    "socket",  "node", "cluster",
 	"slice",   "cache",      "agent",      "stack",   "port",   "link",    "core", "device",
@@ -64,7 +65,7 @@ const struct uncore_driver *uncore_metric_driver_at(const struct uncore_metric *
 		if (i-- == 0)
 			return &f->drivers[k].shown;
 		if (!f->drivers[k].shown.pmus)
-			break; /* it has the facts about all other PMUs */
+			break; /* it covers all PMUs that are left */
 	}
 	return NULL;
 }
@@ -76,7 +77,7 @@ const struct uncore_driver *uncore_pmu_driver(const struct uncore_pmu *p)
 
 /* ---- on PMUs ---- */
 
-/* One of the globs, separated by blanks. */
+/* True if one of the globs, separated by blanks, matches the name. */
 static bool is_named(const char *globs, const char *name)
 {
 	char glob[128];
@@ -101,8 +102,9 @@ static const struct unc_driver *driver_of(const struct unc_family *f, const stru
 
 /* ---- places ---- */
 
-/* Whether the CPUs that the driver calls associated with the hardware are of several sockets: all CPUs, where the firmware
- * names none (linux drivers/perf/arm_cspmu/arm_cspmu.c, arm_cspmu_get_cpus()). */
+/* True if the CPUs that the driver associates with the hardware are of several sockets. These are
+ * all CPUs if the firmware names none (linux drivers/perf/arm_cspmu/arm_cspmu.c,
+ * arm_cspmu_get_cpus()). */
 static bool spans_sockets(const struct uncore_pmu *pmu, const struct unc_topology *t)
 {
 	const char *text = uncore_pmu_associated_cpus(pmu);
@@ -122,7 +124,8 @@ static bool spans_sockets(const struct uncore_pmu *pmu, const struct unc_topolog
 	return spans;
 }
 
-/* The NUMA node of the root port that the PMU's name names, or of its parent in the device tree; -1: the firmware gives none. */
+/* The NUMA node of the root port in the PMU's name, or of the PMU's parent in the device tree; -1:
+ * the firmware gives none. */
 static int device_node(const struct uncore_pmu *pmu)
 {
 	const struct unc_family *f = pmu->family;
@@ -176,7 +179,8 @@ int unc_counted_socket(const struct uncore_pmu *pmu, const struct unc_topology *
 
 /* ---- several CPUs of a mask that read one register ---- */
 
-/* Whether two CPUs are in one part of the machine. Unknown packages differ; check_packages() refuses PMUs with them. */
+/* True if two CPUs are in the same part of the machine. Unknown packages count as different;
+ * check_packages() refuses PMUs with them. */
 static bool share(const struct unc_topology *t, enum unc_scope scope, int a, int b)
 {
 	const struct uncore_cpu *x = unc_topology_cpu(t, a), *y = unc_topology_cpu(t, b);
@@ -197,7 +201,7 @@ bool unc_pmu_repeats(const struct uncore_pmu *pmu, const struct unc_topology *t,
 	return false;
 }
 
-/* The CPUs that share a core or a cluster with a CPU; none where that is not known. */
+/* Reads the CPUs that share a core or a cluster with a CPU; none if this is unknown. */
 static void read_siblings(struct unc_cpulist *out, const struct unc_root *root,
 			  enum unc_scope scope, int cpu)
 {
@@ -209,7 +213,7 @@ static void read_siblings(struct unc_cpulist *out, const struct unc_root *root,
 		unc_cpulist_read(out, root, UNC_PATH("%s/thread_siblings_list", dir), NULL);
 }
 
-/* Whether a CPU reads the same register as one of `kept`. */
+/* True if a CPU reads the same register as one of `kept`. */
 static bool is_kept(const struct uncore_pmu *pmu, const struct unc_topology *t,
 		    const struct unc_cpulist *kept, int cpu)
 {
@@ -233,7 +237,7 @@ static bool is_online(const struct unc_topology *t, int id)
 	return cpu && cpu->online;
 }
 
-/* Keeps one CPU for each register, if possible one that is online; the others move behind them. */
+/* Keeps one CPU for each register, if possible one that is online. The others move behind these. */
 static int keep_one_of_each(struct uncore_pmu *pmu, const struct unc_topology *t)
 {
 	size_t count = pmu->cpus.count, more = 0;
@@ -275,7 +279,7 @@ bool unc_pmu_may_lack(const struct uncore_pmu *pmu)
 	       !pmu->driver->absent.count;
 }
 
-/* Whether one of the globs names a PMU of this machine. */
+/* True if one of the globs matches a PMU of this machine. */
 static bool is_there(const char *globs, const struct unc_pmus *pmus)
 {
 	for (size_t i = 0; i < pmus->count; i++)
@@ -284,7 +288,7 @@ static bool is_there(const char *globs, const struct unc_pmus *pmus)
 	return false;
 }
 
-/* The number behind the last '_' is one of units that do not exist on this machine. */
+/* True if the number after the last '_' belongs to a unit that does not exist on this machine. */
 static bool is_absent(const struct unc_driver *d, const struct uncore_pmu *pmu,
 		      const struct unc_pmus *pmus)
 {
@@ -312,8 +316,8 @@ static int leave_family(struct unc_family *f, struct uncore_pmu *pmu)
 	return pmu->absent ? 0 : -ENOMEM;
 }
 
-/* Without the packages of all CPUs of a mask the registers that they read cannot be distinguished: a sum would count some of
- * them twice. */
+/* If the package of a CPU in the mask is unknown, CPUs that read the same register cannot be found,
+ * and a sum would count some registers twice. */
 static int check_packages(struct uncore_pmu *pmu, const struct unc_topology *t)
 {
 	struct unc_text why = {0};

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Data files: what restricts the events of a family: filters, rules of the hardware, bugs of kernels. */
+/* Reads the parts of data files that restrict the events of a family: filters, rules of the
+ * hardware, bugs of kernels. */
 #include "catalogue/catalogue.h"
 
 int unc_family_terms(const struct unc_reader *r, const struct unc_yaml *value, void *into)
@@ -65,7 +66,8 @@ const struct unc_filter_word unc_filter_words[] = {
 _Static_assert(sizeof(unc_filter_words) / sizeof(*unc_filter_words) == UNC_FILTERS,
 	       "each kind of filter has a name");
 
-/* Terms with values: numbers, and with `allowed` (at least one of) its words. */
+/* Checks terms with values. Values are numbers or, with `allowed`, its words, of which there must
+ * be at least one. */
 static int check_filter_terms(const struct unc_reader *r, const struct unc_yaml *node,
 			      const char *allowed)
 {
@@ -91,7 +93,7 @@ static int check_filter_terms(const struct unc_reader *r, const struct unc_yaml 
 				     allowed);
 }
 
-/* A filter has the terms of each of its values, or terms with words in braces. */
+/* Checks that a filter has either terms for each of its values, or terms with words in braces. */
 static int check_filter(const struct unc_reader *r, const struct unc_yaml *map, void *into)
 {
 	const struct unc_filter *filter = into;
@@ -187,7 +189,7 @@ static int read_except(const struct unc_reader *r, const struct unc_yaml *node, 
 					      node->text);
 }
 
-/* A combination has at least two terms. */
+/* A combination needs at least two terms. */
 static int check_two(const struct unc_reader *r, const struct unc_yaml *node, void *into)
 {
 	return ((struct unc_rule *)into)->terms.count >= 2
@@ -195,7 +197,7 @@ static int check_two(const struct unc_reader *r, const struct unc_yaml *node, vo
 		       : unc_reader_fail(r, node, "'%s' needs at least 2 terms", node->key);
 }
 
-/* A term with a value is enough: "event=0x100000000". */
+/* One term is enough if it has a value: "event=0x100000000". */
 static int check_combination(const struct unc_reader *r, const struct unc_yaml *node, void *into)
 {
 	const struct unc_names *terms = &((struct unc_rule *)into)->terms;
@@ -236,7 +238,8 @@ const struct unc_shape unc_rule_shape = {
 
 /* ---- bugs of kernels ---- */
 
-/* One version; for `fixed` also several, from the oldest to the newest, which is the one of other branches. */
+/* Checks a version. `fixed` may have several, in ascending order; the last is for all other
+ * branches. */
 static int check_versions(const struct unc_reader *r, const struct unc_yaml *node, void *into)
 {
 	const char *at = node->text, *before = NULL;
@@ -322,7 +325,7 @@ bool unc_kernel_is_patched(const char *kernel)
 	return kernel[version] == '-' && unc_is_digit(kernel[version + 1]);
 }
 
-/* Others with a name of their own ("5.15.152-velinux") may have them. */
+/* Kernels with other suffixes ("5.15.152-velinux") may have such corrections, too. */
 static bool is_named(const char *kernel)
 {
 	size_t version = strspn(kernel, "0123456789.");
@@ -350,7 +353,7 @@ static enum sign sign_on(const struct unc_bug_sign *s, const struct uncore_pmu *
 	return shown ? SIGN_SHOWN : SIGN_ABSENT;
 }
 
-/* What the files of the PMUs say of the bug. One PMU may show it, and others not. */
+/* Whether files of the PMUs show the bug. One PMU is enough, even if others do not show it. */
 static enum sign find_sign(const struct unc_family *f, const struct unc_kernel_bug *bug)
 {
 	const struct unc_bug_sign *s = &bug->shown;
@@ -366,8 +369,8 @@ static enum sign find_sign(const struct unc_family *f, const struct unc_kernel_b
 	return found;
 }
 
-/* Fills the bug's text when this kernel has it, or may have it: where only stable branches are listed, newer
- * ones may have the correction. */
+/* Sets the bug's text if this kernel has it or may have it. If corrections are known only for
+ * stable branches, newer branches may have the correction. */
 static int find_bug(const struct unc_family *f, struct unc_kernel_bug *bug, const char *kernel)
 {
 	enum sign sign = find_sign(f, bug);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* One data file: checked strictly, and reduced to what holds on one CPU model. */
+/* Reads one data file: checks it strictly, and keeps the parts for one CPU model. */
 #include "catalogue/catalogue.h"
 
-/* Events that a PMU counts at once, of a family that does not give their number: most have at least these. */
+/* How many events a PMU counts at once if the family does not give this number. Most have at least
+ * these. */
 #define COUNTERS 4
 
 static void finish_metric(struct uncore_metric *m)
@@ -22,16 +23,16 @@ void unc_family_free(struct unc_family *f)
 	free(f);
 }
 
-/* ---- values that several parts have ---- */
+/* ---- values that several parts use ---- */
 
-/* Where fields go. */
+/* Offsets of fields. */
 #define FAMILY(member) UNC_AT(struct unc_family, member)
 #define FAMILY_LIST(member, number) UNC_LIST(struct unc_family, member, number)
 #define PORTS(member) UNC_AT(struct unc_port_rule, member)
 #define EVENT(member) UNC_AT(struct unc_event_def, member)
 #define METRIC(member) UNC_AT(struct uncore_metric, member)
 
-/* The name of a file of the PMU, with or without {die}. */
+/* Checks the name of a file of the PMU, with or without {die}. */
 static int check_file(const struct unc_reader *r, const struct unc_yaml *node, void *into)
 {
 	const char *brace = strchr(node->text, '{');
@@ -58,7 +59,7 @@ static int check_models(const struct unc_reader *r, const struct unc_yaml *map, 
 {
 	struct unc_family *f = into;
 
-	f->on_this_cpu = f->everywhere; /* then they are names for `when` only */
+	f->on_this_cpu = f->everywhere; /* the names are then only used by `when` */
 	for (size_t i = 0; i < f->model_count; i++) {
 		if (!strchr(f->models[i].text, '/'))
 			return unc_reader_fail(r, &map->children[i],
@@ -75,7 +76,7 @@ static int check_expectation(const struct unc_reader *r, const struct unc_yaml *
 	const struct unc_yaml *models = unc_yaml_get(map, "models");
 	struct unc_expectation *expectation = into;
 
-	/* Of no machine, the module alone: these would limit nothing. */
+	/* Without models or a path, only the module remains, and these keys would limit nothing. */
 	if (!models && !unc_yaml_get(map, "path") &&
 	    (unc_yaml_get(map, "since") || unc_yaml_get(map, "flag")))
 		return unc_reader_fail(r, map, "'since' and 'flag' need 'models' or 'path'");
@@ -98,8 +99,9 @@ struct counters_case {
 };
 
 /*
- * Fills `item` with the first of the cases that is for this CPU; keys that a case does not have stay as
- * they are. Every case is checked, also those for other models; when all are, `item` is `other_model`.
+ * Fills `item` with the first of the cases that is for this CPU. Keys that this case does not have
+ * keep their values. Cases for other models are also checked. If all cases are for other models,
+ * `item` is `other_model`.
  */
 static int fill_cases(const struct unc_reader *r, const struct unc_yaml *map,
 		      const struct unc_yaml *cases, const struct unc_shape *shape, void *item)
@@ -114,7 +116,7 @@ static int fill_cases(const struct unc_reader *r, const struct unc_yaml *map,
 	bool *other_model = item;
 	int err = unc_reader_expect(r, cases, UNC_YAML_LIST);
 
-	/* Evidence and headline may be for all cases. */
+	/* Evidence and headline may be given once for all cases. */
 	for (const struct unc_field *key = shape->fields; err == 0 && key->key; key++) {
 		beside = unc_yaml_get(map, key->key + (*key->key == '!'));
 		if (beside && strcmp(beside->key, "evidence") != 0 &&
@@ -138,7 +140,7 @@ static int fill_cases(const struct unc_reader *r, const struct unc_yaml *map,
 	return err;
 }
 
-/* One number, or that of the first case for this CPU. */
+/* Reads a number, or the number of the first case for this CPU. */
 static int read_counters(const struct unc_reader *r, const struct unc_yaml *node, void *into)
 {
 	static const struct unc_field one =
@@ -314,7 +316,7 @@ static int finish_port_rule(const struct unc_reader *r, const struct unc_yaml *m
 		rule->numbers.count = 0;
 	else if (!unc_yaml_get(map, "count"))
 		rule->numbers.count = 32; /* a device number has 5 bits */
-	/* These are claims about the hardware. */
+	/* These are claims about the hardware, which need evidence. */
 	if ((index || rule->kind == UNC_PORTS_SOCKET || rule->kind == UNC_PORTS_CONFIG) &&
 	    !unc_yaml_get(map, "evidence"))
 		return unc_reader_fail(r, index ? index : map,
@@ -364,7 +366,7 @@ static int check_alias(const struct unc_reader *r, const struct unc_yaml *value,
 	return unc_family_terms(r, value, into);
 }
 
-/* An event, or one of its cases. */
+/* Checks an event, or one of its cases. */
 static int check_encoded(const struct unc_reader *r, const struct unc_yaml *map, void *into)
 {
 	const struct unc_yaml *alias = unc_yaml_get(map, "alias");
@@ -415,11 +417,11 @@ static const struct unc_field event_fields[] = {
 	UNC_FIELD("alias", TEXT, EVENT(alias), .check = check_alias),
 	UNC_FIELD("terms", TEXT, EVENT(terms), .check = unc_family_terms),
 	UNC_FIELD("cases", ANY),
-	/* The kernel's .scale of the alias; other factors are in formulas. */
+	/* Applies the kernel's .scale of the alias. Other factors are in formulas. */
 	UNC_FIELD("scale", WORD, EVENT(kernel_scale),
 		  .words = (const char *const[]){"", "kernel", NULL}, .what = "scale"),
 	UNC_FIELD("always", BOOL, EVENT(always)),
-	/* A clock is not restricted by the filters of its family. */
+	/* For clocks: the filters of the family do not restrict them. */
 	UNC_FIELD("filter", WORD, EVENT(unfiltered),
 		  .words = (const char *const[]){"", "none", NULL}, .what = "filter of an event"),
 	UNC_FIELD("!evidence", TEXT, EVENT(evidence)),
@@ -479,7 +481,8 @@ static int read_formula(const struct unc_reader *r, const struct unc_yaml *node,
 	return names->count ? 0 : unc_reader_fail(r, node, "the formula names no event");
 }
 
-/* What shows that there is no doubt: events of the metric's formula, and other metrics. */
+/* Reads the condition under which there is no doubt: a formula of events of the metric, and of
+ * other metrics. */
 static int read_unless(const struct unc_reader *r, const struct unc_yaml *node, void *into)
 {
 	struct uncore_metric *m = into;
@@ -496,7 +499,7 @@ static int read_unless(const struct unc_reader *r, const struct unc_yaml *node, 
 	return 0;
 }
 
-/* By which a formula in doubt may be wrong. */
+/* The range of factors by which a formula with a doubt may be wrong. */
 static const struct unc_bounds factors = {1e-3, 1e3, "a number from 0.001 to 1000"};
 
 static const struct unc_field alternative_fields[] = {
@@ -586,7 +589,7 @@ static const struct unc_field metric_fields[] = {
 	UNC_END,
 };
 
-/* ---- the whole ---- */
+/* ---- the whole file ---- */
 
 /* In the order of enum unc_pmu_place. */
 static const char *const places[] = {

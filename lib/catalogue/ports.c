@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: MIT */
-/* PCIe root ports and the PMUs that count them; and the other ends of links. */
+/* PCIe root ports and the PMUs that count them; the other ends and the speeds of links. */
 #include "catalogue/catalogue.h"
 
 #include <math.h>
 
-/* Stands for a root port whose address is not known. */
+/* A root port whose address is unknown. */
 struct unc_numbered_port {
 	struct unc_numbered_port *next;
 	struct unc_device device;
 	char address[64]; /* "SOCKET:RC:INDEX" */
 };
 
-/* ---- what a PMU tells of its root ports ---- */
+/* ---- the root ports by a PMU's name and files ---- */
 
 #define FILE_ROOM 128
 
-/* The name of a PMU's file, with the number of the CPU's die for {die}. -ENODEV: this is not known. */
+/* The name of a PMU's file, with the number of the CPU's die for {die}. Returns -ENODEV if this
+ * number is unknown. */
 static int die_file(char to[FILE_ROOM], const char *name, const struct unc_topology *t, int cpu,
 		    struct unc_error *why)
 {
@@ -37,7 +38,7 @@ static int die_file(char to[FILE_ROOM], const char *name, const struct unc_topol
 	return 0;
 }
 
-/* The text of a file of the PMU, which names `what`; the caller's to free. */
+/* Reads a file of the PMU, which names `what`. The caller frees the text. */
 static int read_file(const struct uncore_pmu *pmu, const char *file, const char *what, char **text,
 		     struct unc_error *why)
 {
@@ -49,8 +50,8 @@ static int read_file(const struct uncore_pmu *pmu, const char *file, const char 
 				  pmu->name, file, what);
 }
 
-/* Reads first and last address of the root ports from a file with a root bus ("0000:3a"), on which every
- * device may be a root port, or with one address as a number. */
+/* Reads the first and last address of the root ports from a file. The file has a root bus
+ * ("0000:3a"), on which any device may be a root port, or one address as a number. */
 static int read_addresses(struct unc_port_instance *x, const char *name,
 			  const struct unc_topology *t, bool bus, struct unc_error *why)
 {
@@ -73,7 +74,8 @@ static int read_addresses(struct unc_port_instance *x, const char *name,
 	return r;
 }
 
-/* The stack of the map that has the PMU's number, and the root bus of its socket that the stack has. */
+/* Finds the stack of the map that has the PMU's number, and the root bus of this stack in the PMU's
+ * socket. */
 static int find_stack(struct unc_port_instance *x, struct unc_root_buses *buses,
 		      struct unc_error *why)
 {
@@ -108,7 +110,7 @@ static int find_stack(struct unc_port_instance *x, struct unc_root_buses *buses,
 				x->pmu->name);
 }
 
-/* What the PMU tells of its root ports. -ENODEV: they are not known. */
+/* Finds the range of the PMU's root ports. Returns -ENODEV if they are unknown. */
 static int resolve(struct unc_port_instance *x, struct unc_root_buses *buses, struct unc_error *why)
 {
 	const struct unc_port_rule *rule = x->rule;
@@ -133,8 +135,8 @@ static int resolve(struct unc_port_instance *x, struct unc_root_buses *buses, st
 	case UNC_PORTS_UNKNOWN:
 		return unc_fail(why, ENODEV, "%s", rule->why);
 	case UNC_PORTS_DVSEC:
-		/* Each word that the family's first name has, this PMU's name must have, too: a
-		 * kernel that does not know the part gives it a name without. */
+		/* This PMU's name must have each word that the family's first name has. A kernel
+		 * that does not know the part gives the PMU a name without them. */
 		for (size_t i = 0; i < rule->field_count; i++) {
 			snprintf(word, sizeof(word), "{%s}", rule->fields[i].word);
 			if (strstr(full, word) && !strstr(x->pattern, word))
@@ -149,7 +151,7 @@ static int resolve(struct unc_port_instance *x, struct unc_root_buses *buses, st
 	return 0;
 }
 
-/* An instance for each CPU from which a PMU with a rule for ports is counted. */
+/* Adds an instance for each CPU from which a PMU with a rule for ports is counted. */
 static int add_instances(struct unc_ports *p, const struct uncore_pmu *pmu)
 {
 	const struct unc_family *f = pmu->family;
@@ -170,7 +172,8 @@ static int add_instances(struct unc_ports *p, const struct uncore_pmu *pmu)
 		if (!x->rule->except || strcmp(x->rule->except, pmu->name) != 0)
 			x->numbers = x->rule->numbers;
 		x->pattern = f->patterns[0].name;
-		for (size_t k = f->pattern_count; k-- > 0;) /* the first that matches */
+		/* The first that matches is tried last, so it wins. */
+		for (size_t k = f->pattern_count; k-- > 0;)
 			if (unc_pattern_matches(f->patterns[k].name, pmu->name))
 				x->pattern = f->patterns[k].name;
 		r = resolve(x, &p->buses, &why);
@@ -182,14 +185,15 @@ static int add_instances(struct unc_ports *p, const struct uncore_pmu *pmu)
 	return 0;
 }
 
-/* ---- what a root port tells of itself ---- */
+/* ---- the PMU by a root port's config space ---- */
 
 struct config {
 	unsigned char *bytes;
 	size_t len;
 };
 
-/* Takes the port's numbers from its capability, if it has one. True when they are those in the PMU's name. */
+/* Reads the port's numbers from its capability, if it has one. Returns true if they are those in
+ * the PMU's name. */
 static bool dvsec_names_pmu(const struct unc_port_instance *x, struct uncore_device *d,
 			    const struct config *c)
 {
@@ -227,13 +231,14 @@ static bool dvsec_names_pmu(const struct unc_port_instance *x, struct uncore_dev
 	return same;
 }
 
-/* True when the PMU counts the port; *index is its number there. */
+/* True if the PMU counts the port; *index is the port's number in the PMU's filter. */
 static bool counts(const struct unc_port_instance *x, struct unc_device *d, const struct config *c,
 		   int *index)
 {
 	const struct unc_port_rule *rule = x->rule;
-	unsigned nth = (d->address >> 3 & 31) - x->numbers.first; /* huge below the first */
-	/* A port of a segment that a driver made was one of the bus that the driver's device is on. */
+	/* Below `first` this wraps to a large number. */
+	unsigned nth = (d->address >> 3 & 31) - x->numbers.first;
+	/* A driver (VMD) may make a segment for a port of the bus with the driver's device. */
 	uint64_t bus = (d->maker ? d->maker : d)->address & ~UINT64_C(0xff);
 	uint64_t address = bus | (d->address & 0xff);
 
@@ -253,7 +258,7 @@ static bool counts(const struct unc_port_instance *x, struct unc_device *d, cons
 	return address >= x->first && address <= x->last;
 }
 
-/* Why no PMU counts it, in one sentence. */
+/* Why no PMU counts the port, in one sentence. */
 static const char *why_unknown(const struct unc_ports *p, const struct unc_device *d,
 			       const struct config *c)
 {
@@ -298,7 +303,7 @@ static const char *why_unknown(const struct unc_ports *p, const struct unc_devic
 
 /* ---- matching ---- */
 
-/* Seen on Skylake: 10000:00:00.0 to 03.0 are the ports 1A to 1D (spdk, issue 1155). */
+/* Observed on Skylake: 10000:00:00.0 to 03.0 are the ports 1A to 1D (spdk, issue 1155). */
 #define VMD_DOUBT                                                                                     \
 	"the port is behind VMD: its I/O stack is known, but no document says that ports keep their " \
 	"numbers there"
@@ -329,7 +334,7 @@ static int match_port(struct unc_ports *p, struct unc_device *d, bool with_confi
 			d->shown.socket = x->socket;
 		r = UNC_ADD(&x->ports, &x->port_count, &port);
 		if (d->pmu_count && p->pmus[p->pmu_count - 1] == x->pmu)
-			continue; /* from another CPU */
+			continue; /* the same PMU, counted from another CPU */
 		if (r == 0)
 			r = UNC_ADD(&p->pmus, &p->pmu_count, &x->pmu);
 		d->pmu_count += r == 0;
@@ -439,7 +444,7 @@ const struct uncore_device *unc_ports_numbered(struct unc_ports *p, uint64_t soc
 		.max_speed = NAN,
 		.link_rate = NAN,
 		.max_rate = NAN,
-		/* What no int can hold is the number of no PMU. */
+		/* No PMU has a number that does not fit into an int. */
 		.rc_socket = socket > INT_MAX ? -1 : (int)socket,
 		.rc = rc > INT_MAX ? -1 : (int)rc,
 		.index = index > INT_MAX ? -1 : (int)index,
@@ -471,7 +476,7 @@ int unc_ports_peer(struct unc_pci *pci, const struct uncore_pmu *pmu, int cpu,
 		r = read_file(pmu, file, "other end", &text, e);
 	if (r < 0)
 		return r == -ENOMEM ? unc_nomem(e) : r;
-	/* "upi_1,die_1": on the die with that number. */
+	/* "upi_1,die_1": on the die with this number. */
 	die = strrchr(text, '_');
 	if (die && die - text >= 3 && strncmp(die - 3, "die", 3) == 0 &&
 	    unc_parse_u64(die + 1, &number) == 0 && number <= INT32_MAX)
@@ -488,7 +493,7 @@ int unc_ports_peer(struct unc_pci *pci, const struct uncore_pmu *pmu, int cpu,
 
 /* ---- the speed of links ---- */
 
-/* The function of a device that has the register. -EACCES, -ENODEV, -ENOMEM. */
+/* Reads the register of a function of the device. Returns -EACCES, -ENODEV or -ENOMEM. */
 static int read_speed(const struct unc_pci *pci, uint64_t address,
 		      const struct unc_speed_rule *rule, double *speed, struct unc_error *e)
 {
@@ -522,7 +527,8 @@ static int read_speed(const struct unc_pci *pci, uint64_t address,
 	return 0;
 }
 
-/* Where the kernel does not say which socket a device is in, those of all sockets must be alike. */
+/* If the kernel does not show which socket a device is in, the devices of all sockets must give the
+ * same speed. */
 int unc_ports_speed(const struct unc_pci *pci, const struct uncore_pmu *pmu, int cpu, double *speed,
 		    const char **doubt, struct unc_error *e)
 {

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* A register block as a family: its counters are the events, and their roles make the metrics. What
- * is made is the text of a data file, so that formulas, rows and explanations are those of all. */
+/* Makes a family of a register block: its counters are the events, and their roles give the
+ * metrics. The result is the text of a data file, so that formulas, rows and explanations work as
+ * for other families. */
 #include "catalogue/catalogue.h"
 #include "source/regs/regs.h"
 
 #include <math.h>
 
-/* Parts of formulas, worked out for one block. Where a block has no such counter, it has no metrics made of it.
- * The first are counters with the same role. */
+/* Parts of formulas for one block. A metric exists only if the block has all parts of its formula.
+ * The first parts are the counters with the roles of the same numbers. */
 enum part {
 	PART_ACTIVE = UNC_ROLE_ACTIVE,
 	PART_BUSY = UNC_ROLE_BUSY,
@@ -15,12 +16,12 @@ enum part {
 	PART_AMOUNT = UNC_ROLE_BYTES,
 	PART_PACKETS = UNC_ROLE_PACKETS,
 	PART_TOTAL = UNC_ROLES, /* all cycles: active + busy + idle, or the clock's counter */
-	PART_CLOCK,             /* cycles of a counter that never stops, or all of them */
+	PART_CLOCK,             /* cycles from a counter that never stops, or all cycles */
 	PART_FREQUENCY,
-	PART_RATE, /* what an amount is multiplied by to become a rate */
-	PART_BINS, /* the sum of all */
-	PART_MEAN, /* latency in cycles */
-	PART_NONE, /* nothing, which every block has */
+	PART_RATE, /* the factor that makes a rate of an amount */
+	PART_BINS, /* the sum of all bins */
+	PART_MEAN, /* mean latency in cycles */
+	PART_NONE, /* the empty part, which every block has */
 	PARTS,
 };
 
@@ -43,9 +44,10 @@ enum part {
 static const struct {
 	const char *name, *unit;
 	enum part first;
-	const char *between; /* the two parts, or behind the first */
+	const char *between; /* text between the two parts, or after the first */
 	enum part second;
-	unsigned per_mille; /* this percentile of the bins, whose sum is the formula; 0: none */
+	/* This percentile of the bins, of which the formula is the sum; 0: none. */
+	unsigned per_mille;
 	const char *title;
 } metrics[] = {
 	{"cycles", "cycle", PART_TOTAL, "", PART_NONE, 0, "Cycles of the window"},
@@ -73,8 +75,8 @@ static const struct {
 
 #define METRICS (sizeof(metrics) / sizeof(*metrics))
 
-/* The rate is over the block's own time when it keeps one: cycles of a known frequency, or cycles whose
- * frequency a counter of the clock tells. */
+/* Makes the parts. A rate uses the block's own time if it has one: cycles of a known frequency, or
+ * cycles whose frequency a counter of the clock gives. */
 static void work_out_parts(struct unc_text parts[PARTS], const struct unc_regs *r)
 {
 	const struct unc_regs_counter *const *roles = r->roles, *packets = roles[UNC_ROLE_PACKETS];
@@ -107,8 +109,9 @@ static void work_out_parts(struct unc_text parts[PARTS], const struct unc_regs *
 	unc_text_add(&parts[PART_NONE], "%s", "");
 }
 
-/* The mean weighs each bin with what stands for it, exactly: as the file has it, or else the middle of bounds
- * that are whole, which is whole or a half. */
+/* Makes the sum and the mean of the bins. The mean weighs each bin with its value, exactly: the
+ * file's value, or the middle of its bounds, which are whole, so that the middle is whole or a
+ * half. */
 static void work_out_bins(struct unc_text *mean, struct unc_text *bins, const struct unc_regs *r)
 {
 	const struct unc_yaml *histogram = unc_yaml_get(r->file->root, "histogram");
@@ -137,7 +140,8 @@ static void work_out_bins(struct unc_text *mean, struct unc_text *bins, const st
 		unc_text_add(mean, ") / %s", bins->data);
 }
 
-/* A line with a key and its text in single quotation marks, which are doubled in YAML. */
+/* Adds a line with a key and its text in single quotation marks. In YAML such marks inside the text
+ * are doubled. */
 static void add_line(struct unc_text *yaml, const char *key, const char *text)
 {
 	unc_text_add(yaml, "%s: '", key);
@@ -146,7 +150,7 @@ static void add_line(struct unc_text *yaml, const char *key, const char *text)
 	unc_text_add(yaml, "'\n");
 }
 
-/* The text of a data file. `made` is set for the metrics of the family. */
+/* Writes the text of a data file. Sets `made` for the metrics of the family. */
 static void write_family(struct unc_text *yaml, const struct unc_regs *r,
 			 const struct unc_text parts[PARTS], bool made[METRICS])
 {
@@ -178,14 +182,15 @@ static void write_family(struct unc_text *yaml, const struct unc_regs *r,
 		add_line(yaml, "    title", metrics[i].title);
 		add_line(yaml, "    evidence", r->evidence);
 	}
-	/* The table of the histogram: a metric for each bin, which needs all of them for its share. */
+	/* The table of the histogram: a metric for each bin. It needs all bins, since it is a share
+	 * of them. */
 	for (size_t k = 0; k < r->histogram.count; k++) {
 		const double *from = &r->histogram.lower[k];
 		struct unc_text range = {0};
 
 		unc_text_add(&range, "%llu", (unsigned long long)from[0]);
 		if (r->bins_refused.text[0])
-			; /* its number: there are no bounds */
+			; /* without bounds a bin only has its number */
 		else if (k + 1 < r->histogram.count)
 			unc_text_add(&range, "_to_%llu", (unsigned long long)from[1] - 1);
 		else
@@ -204,7 +209,7 @@ static void write_family(struct unc_text *yaml, const struct unc_regs *r,
 		unc_text_add(yaml, "  {}\n");
 }
 
-/* The counter is the clock, or one of the ones that add up to all cycles. */
+/* True if the counter is the clock, or one of those that add up to all cycles. */
 static bool counts_cycles(const struct unc_regs *r, const struct unc_regs_counter *c)
 {
 	if (r->clock)
@@ -212,8 +217,8 @@ static bool counts_cycles(const struct unc_regs *r, const struct unc_regs_counte
 	return r->all_cycles && c->role >= UNC_ROLE_ACTIVE && c->role <= UNC_ROLE_IDLE;
 }
 
-/* The events that count cycles: together as many as the frequency says, or what is computed with the frequency
- * is wrong. The ones that the formula does not name are counted with its events. */
+/* Sets the events that count cycles. If their sum differs from the frequency, values computed with
+ * the frequency are wrong. Events that the formula does not name are counted with its events. */
 static int set_clock(struct unc_family *f, struct uncore_metric *m, const struct unc_regs *r,
 		     struct unc_error *e)
 {
@@ -239,7 +244,7 @@ static int set_clock(struct unc_family *f, struct uncore_metric *m, const struct
 	return 0;
 }
 
-/* "hist_bin_1 (16 to 31 cycles)" */
+/* Adds a text such as "hist_bin_1 (16 to 31 cycles)". */
 static void add_bin(struct unc_text *to, const struct uncore_metric *m, const struct unc_regs *r,
 		    size_t bin)
 {
@@ -256,7 +261,8 @@ static void add_bin(struct unc_text *to, const struct uncore_metric *m, const st
 		unc_text_add(to, " to %llu cycles)", (unsigned long long)high);
 }
 
-/* Percentiles and bins are no formulas. What their value is, instead of the sum that it is taken from. */
+/* Percentiles and bins are no formulas. Describes their value, in place of the sum from which it is
+ * taken. */
 static int describe_histogram(struct unc_family *f, struct uncore_metric *m,
 			      const struct unc_regs *r, struct unc_error *e)
 {

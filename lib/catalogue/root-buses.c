@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Root buses of I/O stacks from config space. The kernel shows 64 bytes of it to all users and the rest to root. */
+/* Finds root buses of I/O stacks from config space. The kernel shows 64 bytes of it to all users,
+ * and the rest to root. */
 #include "catalogue/catalogue.h"
 
 #define CPU_BUSES 32
@@ -7,7 +8,7 @@
 
 /* ---- registers ---- */
 
-/* -EACCES: only root can read them. -ENODEV, -ENOMEM. */
+/* Reads words of config space. Returns -EACCES if only root can read them, -ENODEV or -ENOMEM. */
 static int read_words(const struct unc_device *d, unsigned offset, size_t count, uint32_t *out,
 		      struct unc_error *why)
 {
@@ -38,7 +39,7 @@ static int read_words(const struct unc_device *d, unsigned offset, size_t count,
 			len, d->shown.address);
 }
 
-/* The next device with the rule's vendor and this id, from *at on; NULL: none is left. */
+/* The next device with the rule's vendor and this id, from *at on; NULL: there is none. */
 static const struct unc_device *next_device(const struct unc_root_buses *b, unsigned id, size_t *at)
 {
 	while (*at < b->pci->count) {
@@ -60,7 +61,7 @@ static int add_bus(struct unc_root_buses *b, uint64_t address, uint32_t sad, uns
 	return UNC_ADD(&b->items, &b->count, &bus);
 }
 
-/* All buses that a device names, which are in its segment. */
+/* Reads all buses that a device names. They are in its segment. */
 static int read_device(struct unc_root_buses *b, const struct unc_device *d, struct unc_error *why)
 {
 	const struct unc_bus_registers *at = &b->rule->registers;
@@ -82,7 +83,7 @@ static int read_device(struct unc_root_buses *b, const struct unc_device *d, str
 
 		if (!(valid >> i & 1))
 			continue;
-		/* The register with the package is that of device 0 on the first of the buses. */
+		/* The register with the package belongs to device 0 on the first of the buses. */
 		if (!named) {
 			named = unc_pci_device(b->pci, first);
 			if (!named)
@@ -149,7 +150,7 @@ struct kept_buses {
 	unsigned kind;
 	struct unc_root_bus *items;
 	size_t count;
-	bool end; /* nothing is cut off */
+	bool end; /* the file has its last line, so it is not truncated */
 };
 
 #define KEPT(member) UNC_AT(struct kept_buses, member)
@@ -173,8 +174,8 @@ static const struct unc_field kept_fields[] = {
 	UNC_END,
 };
 
-/* Of the bridges on root buses, by which the file is recognised as that of other hardware or other bus
- * numbers. FNV-1a, by words. */
+/* A hash of the bridges on root buses: FNV-1a, by words. If it differs, the file was written for
+ * other hardware or other bus numbers. */
 static uint64_t bridges_hash(const struct unc_pci *pci)
 {
 	uint64_t hash = 0xcbf29ce484222325;
@@ -190,7 +191,7 @@ static uint64_t bridges_hash(const struct unc_pci *pci)
 	return hash;
 }
 
-/* -ENOENT: there is no such file. */
+/* Reads the file. Returns -ENOENT if it does not exist. */
 static int read_kept(struct unc_root_buses *b, struct unc_error *why)
 {
 	const struct unc_pci *pci = b->pci;

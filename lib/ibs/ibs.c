@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Sampled ops: decoded from records, counted by data source and latency; recordings of perf. */
+/* Sampled ops: decodes records, counts loads by data source and latency, reads recordings of
+ * perf. */
 #include "ibs/ibs.h"
 
 #include <fcntl.h>
@@ -7,12 +8,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define CAPS_ZEN4 (1u << 11) /* data sources in more detail */
+#define CAPS_ZEN4 (1u << 11) /* data sources are more detailed */
 
-/* Registers of an op, in the order in which the kernel writes them, behind the capabilities. */
+/* Registers of an op, after the capabilities, in the order in which the kernel writes them. */
 enum { CONTROL, RIP, DATA, DATA2, DATA3, REGISTERS };
 
-/* Steps of the bins: each power of two has so many. */
+/* Each power of two has 2^PARTS_BITS bins. */
 #define PARTS_BITS 3
 #define PARTS (1u << PARTS_BITS)
 
@@ -29,7 +30,7 @@ static unsigned field(uint64_t word, unsigned first, unsigned bits)
 	return (unsigned)(word >> first & ((1u << bits) - 1));
 }
 
-/* ---- one op -------------------------------------------------------------------------------- */
+/* ---- one op ---- */
 
 int unc_ibs_decode(const void *raw, size_t size, struct unc_ibs_op *out)
 {
@@ -56,8 +57,8 @@ int unc_ibs_decode(const void *raw, size_t size, struct unc_ibs_op *out)
 	return 0;
 }
 
-/* The wait for a line that an earlier miss requested is not the latency of its source, and the data source of
- * such an op is not always right (erratum 1293 of family 19h). */
+/* If an earlier miss has requested the line, the wait is not the latency of the line's source, and
+ * the data source of such an op is not always right (erratum 1293 of family 19h). */
 enum unc_ibs_source unc_ibs_source_of(const struct unc_ibs_op *op)
 {
 	static const enum unc_ibs_source before_zen4[32] = {[2] = UNC_IBS_NODE_CACHES,
@@ -110,7 +111,7 @@ const char *unc_ibs_source_name(enum unc_ibs_source source)
 	return names[source];
 }
 
-/* ---- many ---------------------------------------------------------------------------------- */
+/* ---- many ops ---- */
 
 size_t unc_ibs_bin(unsigned latency)
 {
@@ -141,7 +142,8 @@ static void add_op(struct unc_ibs *ibs, const struct unc_ibs_op *op)
 	if (!op->valid || !op->load)
 		return;
 	c->loads++;
-	/* Of prefetches and uncached accesses the rest of the op is not valid, nor is a latency of 0. */
+	/* For prefetches and uncached accesses the rest of the op is not valid. A latency of 0 is
+	 * not valid either. */
 	if (op->uncached || op->prefetch || (op->miss && !op->latency)) {
 		c->unusable++;
 		return;
@@ -162,7 +164,7 @@ static void add_sample(struct unc_ibs *ibs, const struct unc_ibs_layout *layout,
 	uint32_t raw = 0;
 	size_t i = 0;
 
-	/* A recording may have samples of other events, of any length. */
+	/* A recording may have samples of other events, with any length. */
 	if (layout->ids && size >= layout->id_at + sizeof(uint64_t)) {
 		while (i < layout->id_count &&
 		       word_at(layout->ids, i) != word_at(payload + layout->id_at, 0))
@@ -209,14 +211,14 @@ int unc_ibs_add(struct unc_ibs *ibs, const struct unc_ibs_layout *layout, const 
 
 /* ---- recordings of perf: perf.data ---- */
 
-/* Numbers of the parts behind the data, linux tools/perf/util/header.h. */
+/* Numbers of the parts after the data, linux tools/perf/util/header.h. */
 enum { FEATURE_PMUS = 16, FEATURE_COMPRESSED = 27 };
 
 struct section {
 	uint64_t offset, size;
 };
 
-/* As perf writes it, in the byte order of the machine: that of AMD's. */
+/* The header as perf writes it, in the byte order of the machine; AMD's is little-endian. */
 struct header {
 	char magic[8];
 	uint64_t size, attr_size;
@@ -224,7 +226,7 @@ struct header {
 	uint64_t features[4];
 };
 
-/* The part of perf_event_attr that every version has. */
+/* The part of perf_event_attr that all versions have. */
 struct attr {
 	uint32_t type, size;
 	uint64_t config, period, sample_type;
@@ -242,7 +244,7 @@ static int broken(const struct reader *r, const char *what)
 	return unc_fail(r->e, EBADMSG, "no recording of perf that can be read: %s", what);
 }
 
-/* Copies bytes of the file; false: the file is too short. */
+/* Copies bytes of the file. Returns false if the file is too short. */
 static bool take(const struct reader *r, uint64_t offset, void *into, size_t size)
 {
 	if (offset > r->size || size > r->size - offset)
@@ -256,7 +258,7 @@ static bool is_inside(const struct reader *r, const struct section *s)
 	return s->offset <= r->size && s->size <= r->size - s->offset;
 }
 
-/* A part behind the data, of which there is one for each bit that is set. */
+/* Finds a part after the data. There is one for each bit that is set. */
 static bool find_feature(const struct reader *r, unsigned bit, struct section *out)
 {
 	uint64_t at = r->h.data.offset + r->h.data.size;
@@ -268,7 +270,8 @@ static bool find_feature(const struct reader *r, unsigned bit, struct section *o
 	return take(r, at, out, sizeof(*out)) && is_inside(r, out);
 }
 
-/* The type number that ibs_op had on that machine. For each PMU: its type, the length of its name, the name. */
+/* Finds the type number that ibs_op had on the recorded machine. For each PMU there are its type,
+ * the length of its name, and the name. */
 static int find_type(const struct reader *r, uint32_t *type)
 {
 	static const char ibs_op[] = "ibs_op";
@@ -293,8 +296,8 @@ static int find_type(const struct reader *r, uint32_t *type)
 	return broken(r, "the machine had no PMU ibs_op");
 }
 
-/* What stands before the raw data of each sample must be of one size: words, in the order of the bits
- * but for the identifier, which is first. */
+/* Finds the raw data in samples of this type. All samples must have the same number of words before
+ * it. The words are in the order of their bits, except the identifier, which is first. */
 static int find_raw(const struct reader *r, uint64_t type, struct unc_ibs_layout *out)
 {
 	static const uint64_t before_id =
@@ -314,7 +317,7 @@ static int find_raw(const struct reader *r, uint64_t type, struct unc_ibs_layout
 	return 0;
 }
 
-/* The event of that type, among several. */
+/* Finds the event of this type among several. */
 static int find_event(const struct reader *r, uint32_t type, struct unc_ibs_file *out)
 {
 	const struct section *s = &r->h.attrs;
@@ -372,7 +375,7 @@ int unc_ibs_file_read(struct unc_ibs *into, const char *path, struct unc_error *
 	struct unc_error why = {0};
 	void *bytes = MAP_FAILED;
 	struct stat st = {0};
-	/* Not to wait for a writer of a FIFO. */
+	/* O_NONBLOCK: without it, opening a FIFO waits for a writer. */
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), ret = 0;
 
 	if (fd >= 0 && fstat(fd, &st) == 0 && (!S_ISREG(st.st_mode) || st.st_size == 0))

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* struct uncore_latency: loads sampled by AMD's CPUs, or by those of a recording, as rows; the rings of samples. */
+/* struct uncore_latency: makes rows of loads that AMD's CPUs sample, or that were recorded; the
+ * rings of samples. */
 #define _GNU_SOURCE
 #include "ibs/ibs.h"
 #include "object.h"
@@ -9,23 +10,24 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define PERIOD 1000000u /* ops from sample to sample: some thousand in a second of each CPU */
+/* Ops between two samples: a few thousand samples in a second on each CPU. */
+#define PERIOD 1000000u
 #define HARDWARE_LEAST 128u
 #define HARDWARE_MOST 2048u
 
 struct uncore_latency {
 	struct uncore *u;
 	struct unc_ibs ibs;
-	struct unc_ibs_rings rings; /* none: a recording */
+	struct unc_ibs_rings rings; /* empty for a recording */
 	bool l3_misses_only;
 	struct uncore_latency_row rows[UNC_IBS_SOURCES];
 	size_t count;
-	char reason[sizeof(struct unc_error) + 80]; /* "": no CPU is missing */
+	char reason[sizeof(struct unc_error) + 80]; /* why CPUs are missing; "": none is missing */
 };
 
-/* ---- rows ---------------------------------------------------------------------------------- */
+/* ---- rows ---- */
 
-/* The end of the bin in which the percentile lies. */
+/* The end of the bin that contains the percentile. */
 static double percentile(const struct unc_ibs_sum *sum, unsigned per_mille)
 {
 	double counts[UNCORE_LATENCY_BINS];
@@ -62,7 +64,7 @@ static void make_rows(struct uncore_latency *l)
 	l->ibs.counts.coverage = unc_ibs_rings_coverage(&l->rings);
 }
 
-/* ---- opening ------------------------------------------------------------------------------- */
+/* ---- opening ---- */
 
 static int new_latency(struct uncore_latency **out, struct uncore *u, unsigned least)
 {
@@ -93,7 +95,7 @@ void uncore_latency_free(struct uncore_latency *l)
 	free(l);
 }
 
-/* The PMU, or why there is none. */
+/* Finds the PMU, or the reason why there is none. */
 static int find_pmu(struct uncore *u, const struct uncore_pmu **out)
 {
 	const char *cpu = u->topology.cpu_model;
@@ -123,7 +125,7 @@ static int find_pmu(struct uncore *u, const struct uncore_pmu **out)
 int uncore_latency_open(struct uncore_latency **out, struct uncore *u, unsigned least)
 {
 	const struct unc_kernel_env env = {.root = u->root, .topology = &u->topology};
-	unsigned below = least ? least - 1 : 0; /* the kernel drops latencies up to it */
+	unsigned below = least ? least - 1 : 0; /* the kernel drops latencies up to this */
 	struct unc_encoding encoding;
 	const struct uncore_pmu *pmu = NULL;
 	struct uncore_latency *l = NULL;
@@ -138,7 +140,7 @@ int uncore_latency_open(struct uncore_latency **out, struct uncore *u, unsigned 
 		ret = unc_pmu_load(pmu);
 	if (ret < 0)
 		goto fail;
-	/* The terms that this CPU and kernel have. */
+	/* Only the terms that this CPU and kernel have. */
 	if (below > HARDWARE_MOST)
 		below = HARDWARE_MOST;
 	l->l3_misses_only = below >= HARDWARE_LEAST && unc_pmu_term(pmu, "ldlat");
@@ -183,7 +185,7 @@ int uncore_latency_open_file(struct uncore_latency **out, struct uncore *u, cons
 	return 0;
 }
 
-/* ---- sampling ------------------------------------------------------------------------------ */
+/* ---- sampling ---- */
 
 int uncore_latency_start(struct uncore_latency *l)
 {
@@ -226,9 +228,9 @@ const char *uncore_latency_note(const struct uncore_latency *l)
 				 : NULL;
 }
 
-/* ---- ibs_op of every CPU: opened, mapped, drained ---- */
+/* ---- ibs_op on each CPU: opened, mapped, drained ---- */
 
-/* Without further rights a user may lock 512 KiB and a page for each CPU. */
+/* Without further rights a user may lock 512 KiB plus a page for each CPU. */
 #define RING_BYTES ((size_t)512 << 10)
 #define RING_LEAST ((size_t)16 << 10)
 
@@ -246,13 +248,13 @@ static int open_ring(struct unc_ibs_ring *ring, const struct unc_kernel_env *env
 	a.is.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
 	a.is.disabled = 1;
 	a.is.watermark = 1;
-	a.is.wakeup_watermark = (uint32_t)RING_BYTES; /* no program waits for it */
+	a.is.wakeup_watermark = (uint32_t)RING_BYTES; /* no program waits for a wake-up */
 	*ring = (struct unc_ibs_ring){.fd = unc_perf_open(&a, event->cpu, -1)};
 	if (ring->fd < 0) {
 		unc_kernel_why(env, event, ring->fd, e);
 		return ring->fd;
 	}
-	/* The largest ring that this user may lock. */
+	/* Tries the largest ring that this user may lock. */
 	for (ring->bytes = RING_BYTES; ring->bytes >= RING_LEAST; ring->bytes /= 2) {
 		at = mmap(NULL, page + ring->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, ring->fd,
 			  0);
@@ -276,7 +278,7 @@ int unc_ibs_rings_open(struct unc_ibs_rings *r, const struct unc_kernel_env *env
 {
 	const struct unc_cpulist *cpus = &event->pmu->cpus;
 	struct uncore_counter one = *event;
-	bool final = false; /* other CPUs would be refused, too */
+	bool final = false; /* other CPUs would be refused for the same reason */
 	int ret = 0;
 
 	*r = (struct unc_ibs_rings){

@@ -219,12 +219,12 @@ void unc_events_finish(struct unc_events *l)
 struct encoder {
 	const struct uncore_pmu *pmu;
 	const char *user;                 /* the user's list of terms */
-	/* The alias whose terms are being put; NULL: the user's terms */
+	/* The alias whose terms are being put; NULL: the user's terms. */
 	const struct uncore_alias *alias;
 	unsigned number; /* number of the current assignment, from 1 */
-	/* For each term, by index: the number of the user's assignment that set it; 0: none */
+	/* For each term, by index: the number of the user's assignment that set it; 0: none. */
 	unsigned given[TRACKED];
-	/* For one list: bits that are set, and bits that have a value */
+	/* For one list: bits that are set, and bits that have a value. */
 	struct unc_config words, mask;
 	struct unc_encoding out;
 	struct unc_error *e;
@@ -584,7 +584,7 @@ int unc_pmu_encode(const struct uncore_pmu *p, const char *terms, struct unc_enc
 		x.alias = x.out.alias;
 		if (isnan(x.alias->scale))
 			r = refuse_scale(&x);
-		/* Without terms the event with the number 0 would be counted */
+		/* Without terms the event with the number 0 would be counted. */
 		else if (!*x.alias->terms)
 			r = refuse(&x, "sys/bus/event_source/devices/%s/events/%s is empty",
 				   x.pmu->name, x.alias->name);

@@ -160,7 +160,7 @@ static void text_at(const struct table *t, size_t offset, char text[UNC_LOCATOR_
 int unc_modules_smbios(struct unc_modules *out, const uint8_t *data, size_t len,
 		       struct unc_error *e)
 {
-	/* A bit for each handle of an array that is not system memory */
+	/* A bit for each handle of an array that is not system memory. */
 	uint8_t others[65536 / 8] = {0};
 	struct table t = {.data = data, .len = len};
 	struct unc_modules modules = {0};

@@ -6,7 +6,7 @@
 
 #define DEVICES "sys/bus/pci/devices"
 #define FILE_OF(d, file) UNC_PATH(DEVICES "/%s/%s", (d)->shown.address, file)
-/* PCI-to-PCI bridge; root ports and ports of switches are such bridges */
+/* PCI-to-PCI bridge; root ports and ports of switches are such bridges. */
 #define CLASS_BRIDGE 0x0604
 #define MOST_LANES 32
 
@@ -102,7 +102,7 @@ static void add_names(const struct unc_root *root, const char *dir, int depth,
 		"ata[0-9]*",
 		"usb[0-9]*",
 		"[0-9]*-[0-9]*",
-		/* A name such as "ice.roce.0" is an auxiliary device */
+		/* A name such as "ice.roce.0" is an auxiliary device. */
 		"mmc_host",
 		"mmc[0-9]*",
 		"*.*.[0-9]*",

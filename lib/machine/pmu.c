@@ -306,7 +306,7 @@ int unc_pmu_load(const struct uncore_pmu *pmu)
 		const char *dir;
 		add_member *add;
 	} members[] = {{"format", add_term}, {"events", add_event}, {"caps", add_cap}};
-	/* Reading at first use is not a change for the caller */
+	/* Reading at first use is not a change for the caller. */
 	struct uncore_pmu *p = (struct uncore_pmu *)pmu;
 	int err = 0;
 
@@ -493,7 +493,7 @@ const char *uncore_pmu_identifier(const struct uncore_pmu *p)
 
 const char *uncore_pmu_associated_cpus(const struct uncore_pmu *pmu)
 {
-	/* Reading at first use is not a change for the caller */
+	/* Reading at first use is not a change for the caller. */
 	struct uncore_pmu *p = (struct uncore_pmu *)pmu;
 
 	if (!p->associated && p->root)

@@ -45,10 +45,10 @@ struct uncore_pmu {
 	/* Set by the catalogue: */
 	const struct unc_family *family; /* NULL: it belongs to no family */
 	const struct unc_driver *driver; /* facts about its driver; NULL: unknown */
-	/* With UNC_CPU_NODE: the node of its device; -1: unknown */
+	/* With UNC_CPU_NODE: the node of its device; -1: unknown. */
 	int node;
 	const char *absent; /* why its hardware does not exist; NULL: it exists */
-	/* The device at the other end of its link, or its group of resctrl; NULL: unknown */
+	/* The device at the other end of its link, or its group of resctrl; NULL: unknown. */
 	const char *role;
 	const struct unc_event_def *defs; /* the family's events, which are also aliases */
 	size_t def_count;
@@ -67,7 +67,7 @@ struct uncore_pmu {
 	struct unc_error *error;   /* the machine's, for what is read at first use */
 
 	/* A register block or resctrl: has no files, so all below except the family's part is
-	 * set */
+	 * set. */
 	bool no_files;
 	bool loaded; /* the members below are read at first use */
 	struct uncore_term *terms;

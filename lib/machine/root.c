@@ -508,7 +508,7 @@ static int open_own_dir(const struct unc_root *r, const char *dir)
 		return at;
 	err = mkdirat(at, name, 0755) < 0 ? -errno : 0;
 	fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	/* Otherwise it was not made, and the error is known */
+	/* Otherwise it was not made, and the error is known. */
 	if (fd < 0 && (err == 0 || err == -EEXIST))
 		err = -errno;
 	else if (err == 0)

@@ -72,7 +72,7 @@ void unc_root_record(struct unc_root *r, struct unc_tree *record);
 
 /* ---- snapshot.c: a machine in memory, and its text file, which people can read and send ---- */
 
-/* Maximum bytes of a snapshot, and of all its contents */
+/* Maximum bytes of a snapshot, and of all its contents. */
 #define UNC_SNAPSHOT_MOST ((size_t)64 << 20)
 
 /* If a path was recorded twice, the entry with the lower kind is kept: it has more information. */

@@ -29,19 +29,19 @@ struct unc_topology {
 	size_t socket_count;
 	struct unc_offline_socket *offline;
 	size_t offline_count;
-	/* The socket of an offline CPU is unknown, so there may be further sockets */
+	/* The socket of an offline CPU is unknown, so there may be further sockets. */
 	bool unplaced;
 	bool unnumbered;      /* a CPU online has no socket, so the number of sockets is unknown */
 	struct unc_die *dies; /* of the CPUs whose package is known */
 	size_t die_count;
 	char cpu_model[UNC_MODEL_ROOM]; /* "intel/6/143", "power/power9", or "unknown" */
 	char cpu_names[2 * UNC_MODEL_ROOM +
-		       /* The CPU model without and with stepping: "intel/6/143 intel/6/143/8" */
+		       /* The CPU model without and with stepping: "intel/6/143 intel/6/143/8". */
 		       16];
 	int stepping;        /* of the CPU model; -1: unknown */
 	char kernel[64];     /* "7.2.12-amd64"; "" if unknown */
 	char hypervisor[32]; /* "KVM"; "" if none was found */
-	/* The hypervisor in a part of a sentence, "this machine is a guest of ..."; or "" */
+	/* The hypervisor in a part of a sentence, "this machine is a guest of ..."; or "". */
 	char guest[128];
 	struct unc_names faults; /* a sentence for each malformed list, which was not used */
 };
@@ -172,7 +172,7 @@ struct unc_device {
 	uint64_t address;
 	const struct unc_device *
 		/* The device whose driver made the segment; NULL: the firmware did, or it is
-		 * unknown */
+		 * unknown. */
 		maker;
 	struct unc_pci *pci;
 	const struct uncore_pmu *const *pmus; /* for a root port: the PMUs that count it */

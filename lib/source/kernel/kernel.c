@@ -23,7 +23,7 @@ struct kernel_source {
 	struct unc_groups groups;
 	uint64_t *words; /* the buffers of the groups */
 	struct unc_readers *readers;
-	/* For each counter with a descriptor: its last reading that did not fail */
+	/* For each counter with a descriptor: its last reading that did not fail. */
 	struct uncore_reading *last;
 	struct uncore_reading
 		*before_reopen;   /* `last` when the group was opened again; 0 before that */

@@ -105,7 +105,7 @@ struct unc_regs_counter {
 	unsigned width;
 	enum unc_regs_role role;
 	double per_cycle; /* its greatest count in one cycle; 0: unknown */
-	/* Its greatest count in one second, from that and the file; 0: unknown */
+	/* Its greatest count in one second, from that and the file; 0: unknown. */
 	double most_per_s;
 	double packet_bytes; /* for packets of a fixed size: the size; else 0 */
 	bool programmable;   /* its control register selects what it counts */
@@ -135,7 +135,7 @@ struct unc_regs {
 	struct unc_yaml_file *file; /* owns the texts and arrays */
 	const char *name, *title, *instance, *evidence, *pmu, *quantity;
 	enum unc_regs_place place;
-	/* CPU models that have the block, separated by spaces; NULL: any model */
+	/* CPU models that have the block, separated by spaces; NULL: any model. */
 	const char *models;
 	enum unc_regs_space space;
 	enum unc_regs_window window;
@@ -152,26 +152,26 @@ struct unc_regs {
 	bool host_clock;
 	struct unc_regs_counter *counters;
 	size_t count;
-	/* The first counter with each role; or NULL */
+	/* The first counter with each role; or NULL. */
 	const struct unc_regs_counter *roles[UNC_ROLES];
 	bool has_roles; /* metrics use its roles */
-	/* Every cycle is counted as active, busy or idle */
+	/* Every cycle is counted as active, busy or idle. */
 	bool all_cycles;
 	unsigned programmable; /* number of programmable counters */
-	/* Bits of the narrowest programmable counter; 64: there is no such counter */
+	/* Bits of the narrowest programmable counter; 64: there is no such counter. */
 	unsigned narrowest;
 	struct unc_regs_control *controls;
 	size_t control_count;
-	/* The first field for each purpose; or NULL */
+	/* The first field for each purpose; or NULL. */
 	const struct unc_regs_field *use[UNC_PURPOSES];
-	/* Number of control registers with filters */
+	/* Number of control registers with filters. */
 	int filters;
-	/* The control register of programmable counters; its offset is unused */
+	/* The control register of programmable counters; its offset is unused. */
 	struct unc_regs_control select;
 	struct unc_regs_only *only;
 	size_t only_count;
 	enum unc_regs_overflow overflow;
-	/* The kernel's driver of the same hardware; or NULL */
+	/* The kernel's driver of the same hardware; or NULL. */
 	const char *kernel_pmu, *kernel_module;
 	struct unc_histogram histogram; /* without bins if the block has no histogram */
 	double last;                    /* the value of its last bin; 0: the file gives `values` */
@@ -182,7 +182,7 @@ struct unc_regs {
 	bool bounds_written;
 	struct unc_error
 		/* Why the values of the registers, and so the bins, are not valid; "": they are
-		 * valid */
+		 * valid. */
 		bins_refused;
 
 	const char *where; /* "at=", which replaces the place in the file; or NULL */
@@ -222,7 +222,7 @@ int unc_regs_scan(struct unc_regs *r, const struct unc_root *root,
 struct unc_regs_io {
 	const struct unc_regs *regs;
 	int fd;          /* -1: not open */
-	/* Offset of the instance in the file; for MSRs it is added to their numbers */
+	/* Offset of the instance in the file; for MSRs it is added to their numbers. */
 	uint64_t offset;
 	uint64_t end; /* end of the block in its file; 0: the length cannot change */
 	bool plain;   /* a plain file: no hardware clears a register that is read */
@@ -290,7 +290,7 @@ struct unc_open_counter {
 	size_t first;   /* the first counter of the plan with this register, which is read once */
 	uint64_t total; /* the sum of all counts since its start value */
 	uint64_t last;  /* programmable: the raw count that was last read or set */
-	/* The time in which its register may overflow; 0: unknown or irrelevant */
+	/* The time in which its register may overflow; 0: unknown or irrelevant. */
 	uint64_t full_ns;
 	uint64_t read_ns; /* the start of its last good reading; 0: none since the start */
 };
@@ -299,7 +299,7 @@ enum unc_instance_state {
 	UNC_INSTANCE_ABSENT, /* its registers cannot be read */
 	UNC_INSTANCE_COUNTING,
 	UNC_INSTANCE_HELD, /* frozen for the current reading */
-	/* Frozen: not started yet, or a counter has reached its number of events (after=) */
+	/* Frozen: not started yet, or a counter has reached its number of events (after=). */
 	UNC_INSTANCE_STOPPED,
 	UNC_INSTANCE_FROZEN, /* frozen by another program */
 };
@@ -308,11 +308,11 @@ enum unc_instance_state {
 struct unc_regs_instance {
 	struct unc_regs_io io;
 	size_t first, end; /* its counters in the plan */
-	/* One of its counters freezes it, and perhaps others, after a number of events */
+	/* One of its counters freezes it, and perhaps others, after a number of events. */
 	bool trigger;
 	enum unc_instance_state state;
 	bool unconfirmed; /* its status did not confirm that it was frozen or latched */
-	/* Its counters may not be 0 though they were cleared: they are cleared again */
+	/* Its counters may not be 0 though they were cleared: they are cleared again. */
 	bool uncleared;
 	bool runs_on;          /* a counter that reached its number of events did not freeze it */
 	bool good;             /* its counters were read */
@@ -328,20 +328,20 @@ struct unc_regs_source {
 	const struct unc_regs *regs;
 	bool freezes;  /* instances are frozen or latched for each reading */
 	bool adds_up;  /* reading a counter sets it to 0 */
-	/* One instance may stop all others of its device, so they are unfrozen together */
+	/* One instance may stop all others of its device, so they are unfrozen together. */
 	bool together;
 	struct uncore_counter *plan;
 	struct unc_open_counter *counters;
 	size_t count;
 	struct unc_regs_instance *instances;
 	size_t instance_count;
-	/* At open: how many instances were frozen, and the first of them */
+	/* At open: how many instances were frozen, and the first of them. */
 	size_t found_frozen, first_frozen;
 	struct unc_readers *readers;
 	struct uncore_reading *into; /* where the current reading goes */
 	uint64_t start_ns;
 	struct uncore_reading
-		/* The last reading, kept at disable, since the registers are restored there */
+		/* The last reading, kept at disable, since the registers are restored there. */
 		*last;
 	uint64_t last_ns;
 	bool restored;
