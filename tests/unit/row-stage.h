@@ -36,6 +36,7 @@ struct stage {
 	struct unc_judged judged;
 	uint64_t length_ns; /* of the interval; 0: not known */
 	struct unc_clocks clocks;
+	size_t clock_of[EVENTS * PLACES], clock_count; /* 0: clocks are not looked at */
 	bool lacking[EVENTS * PLACES], never_idle[EVENTS * PLACES];
 	uint64_t still_ns[EVENTS * PLACES]; /* since the start */
 };
@@ -133,8 +134,11 @@ static inline const struct uncore_row *evaluate(struct stage *s)
 		.clocks = &s->clocks,
 	};
 
-	s->clocks = (struct unc_clocks){
-		.lacking = s->lacking, .never_idle = s->never_idle, .still_ns = s->still_ns};
+	s->clocks = (struct unc_clocks){.of = s->clock_of,
+					.count = s->clock_count,
+					.lacking = s->lacking,
+					.never_idle = s->never_idle,
+					.still_ns = s->still_ns};
 	for (size_t k = 0; k < s->query.event_count; k++)
 		for (size_t i = 0; i < s->events[k].count; i++)
 			s->never_idle[s->events[k].counters[i]] = s->events[k].always;

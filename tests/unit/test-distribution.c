@@ -242,6 +242,46 @@ static void bursts(void **state)
 	assert_int_equal(out.burst_begin_ns, 4 * MS);
 }
 
+/* Of bursts of equal length the first one is told. */
+static void the_first_of_equal_bursts(void **state)
+{
+	struct unc_distribution d = {.threshold = 80};
+	const double values[] = {90, 90, 10, 95, 95, 10, 99};
+	struct uncore_distribution out;
+
+	(void)state;
+	for (uint64_t i = 0; i < 7; i++)
+		add(&d, values[i], i, 1);
+	out = describe(&d);
+	assert_int_equal(out.burst_ns, 2 * MS);
+	assert_int_equal(out.burst_begin_ns, 0);
+	assert_int_equal(out.above_ns, 5 * MS);
+}
+
+/* Those without a value are missing, whatever they are said to be. */
+static void suspect_samples(void **state)
+{
+	struct unc_distribution d = {.threshold = NAN}, sum = {.threshold = NAN};
+	struct unc_short_sample samples[] = {
+		{.value = 5, .length_ns = MS, .suspect = true},
+		{.value = 0, .length_ns = MS, .suspect = true},
+		{.value = NAN, .length_ns = MS, .suspect = true},
+		{.value = 5, .length_ns = MS},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(samples) / sizeof(*samples); i++)
+		unc_distribution_add(&d, &samples[i]);
+	assert_int_equal(describe(&d).suspect, 2);
+	assert_int_equal(describe(&d).samples, 3);
+	assert_int_equal(describe(&d).missing, 1);
+	unc_distribution_merge(&sum, &d);
+	unc_distribution_merge(&sum, &d);
+	assert_int_equal(describe(&sum).suspect, 4);
+	assert_int_equal(describe(&sum).zero_ns, 2 * MS);
+	assert_int_equal(describe(&sum).longest_sample_ns, MS);
+}
+
 /* A burst that an interval ends in has its whole length in the next one. */
 static void burst_over_two_intervals(void **state)
 {
@@ -271,6 +311,8 @@ int main(void)
 		cmocka_unit_test(bounds_of_bins),
 		cmocka_unit_test(merged),
 		cmocka_unit_test(bursts),
+		cmocka_unit_test(the_first_of_equal_bursts),
+		cmocka_unit_test(suspect_samples),
 		cmocka_unit_test(burst_over_two_intervals),
 	};
 

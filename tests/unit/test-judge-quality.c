@@ -261,6 +261,45 @@ static void a_clock_that_stands_still(void **state)
 	end(&s);
 }
 
+/* The clocks are in no row: counters 2 and 3, of three PMUs of which one has none. */
+static void a_pmu_whose_clock_stands_still(void **state)
+{
+	struct stage_event clocks = {.name = "clk"}, *ev;
+	struct stage s;
+
+	(void)state;
+	begin(&s, NULL);
+	ev = add_event(&s, "e");
+	add_counter(&s, ev, counted(5, SECOND));
+	add_counter(&s, ev, counted(0, SECOND));
+	add_counter(&s, &clocks, counted(77, SECOND));
+	add_counter(&s, &clocks, counted(0, SECOND));
+	add_counter(&s, ev, counted(5, SECOND));
+	s.clock_of[0] = 2;
+	s.clock_of[1] = 3;
+	s.clock_of[4] = SIZE_MAX;
+	assert_int_equal(evaluate(&s)->quality, UNCORE_MEASURED);
+	s.clock_count = 2;
+	assert_int_equal(evaluate(&s)->quality, UNCORE_SUSPECT);
+	assert_string_equal(s.judged.row.reason,
+			    "the clock of imc_0, CPU 3 did not move, so that the PMU does not "
+			    "count: 1 of 3 PMUs");
+	s.lacking[0] = true;
+	assert_contains(evaluate(&s)->reason, "1 of 2 PMUs");
+	s.lacking[0] = false;
+	s.deltas[2].count = 0;
+	assert_contains(evaluate(&s)->reason, "imc_0, CPU 2 did not move");
+	assert_contains(s.judged.row.reason, "2 of 3 PMUs");
+	s.deltas[2].count = s.deltas[3].count = 1;
+	assert_int_equal(evaluate(&s)->quality, UNCORE_MEASURED);
+	/* A moment without a clock may be chance. */
+	s.deltas[2] = s.deltas[3] = counted(0, SECOND / 10 - 1);
+	assert_int_equal(evaluate(&s)->quality, UNCORE_MEASURED);
+	s.deltas[3] = (struct unc_delta){.state = UNC_LOST, .running_ns = SECOND};
+	assert_int_equal(evaluate(&s)->quality, UNCORE_MEASURED);
+	end(&s);
+}
+
 /* Energy of a domain that one of two packages lacks, which linux drivers/powercap/intel_rapl_common.c then counts as 0:
  * by an event of the user, and in intervals that are too short alone. */
 static void a_register_that_a_package_lacks(void **state)
@@ -605,6 +644,24 @@ static void never_ran_is_not_zero(void **state)
 	end(&s);
 }
 
+/* The kernel asked for time of a counter that never got any: perf has it in the enabled time, too. */
+static void what_never_ran_was_enabled(void **state)
+{
+	struct stage s;
+	struct stage_event *ev;
+
+	(void)state;
+	begin(&s, NULL);
+	ev = add_event(&s, "e");
+	add_counter(&s, ev, counted(100, 3 * SECOND));
+	add_counter(&s, ev, (struct unc_delta){.state = UNC_NEVER_RAN, .enabled_ns = 2 * SECOND});
+	assert_int_equal(evaluate(&s)->quality, UNCORE_PARTIAL);
+	assert_int_equal(s.judged.row.counted->enabled_ns, 5 * SECOND);
+	assert_int_equal(s.judged.row.counted->running_ns, 3 * SECOND);
+	assert_close(s.judged.row.counted->seconds, 3);
+	end(&s);
+}
+
 static void a_divisor_of_zero_is_not_zero(void **state)
 {
 	struct stage s;
@@ -865,6 +922,7 @@ int main(void)
 		cmocka_unit_test(a_ratio_without_one_whole_place),
 		cmocka_unit_test(a_counter_that_fell),
 		cmocka_unit_test(a_clock_that_stands_still),
+		cmocka_unit_test(a_pmu_whose_clock_stands_still),
 		cmocka_unit_test(a_register_that_a_package_lacks),
 		cmocka_unit_test(a_clock_of_zero),
 		cmocka_unit_test(a_clock_that_stopped_in_between),
@@ -881,6 +939,7 @@ int main(void)
 		cmocka_unit_test(a_pmu_that_was_left_out),
 		cmocka_unit_test(not_opened_has_the_counters_own_sentence),
 		cmocka_unit_test(never_ran_is_not_zero),
+		cmocka_unit_test(what_never_ran_was_enabled),
 		cmocka_unit_test(a_divisor_of_zero_is_not_zero),
 		cmocka_unit_test(a_value_below_zero),
 		cmocka_unit_test(an_event_that_nothing_counts),
