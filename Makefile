@@ -14,7 +14,7 @@ RELEASE := -Dbuildtype=release -Doptimization=2 -Db_sanitize=none -Db_lundef=tru
 STATIC := $(RELEASE) -Dman=disabled -Dpython=disabled -Dserve=disabled -Dotlp=disabled --prefer-static \
 	-Ddefault_library=static -Dc_link_args="-static -s"
 
-.PHONY: all run dev static test test-vm test-fleet test-page judge clean-room bench lint format fuzz deb rpm dist install clean help
+.PHONY: all run dev static check test test-vm test-fleet test-page judge clean-room bench lint format fuzz deb rpm dist install clean help
 .PHONY: setup-build setup-test setup-bench setup-lint setup-fuzz setup-deb setup-rpm setup-clean-room
 
 all: build/build.ninja ## optimised build: build/uncore
@@ -30,6 +30,9 @@ dev: build-dev/build.ninja ## development build with ASan and UBSan: build-dev/u
 
 static: build-static/build.ninja ## one file without libraries, for machines where nothing can be installed: build-static/uncore
 	@ninja -C build-static uncore
+
+check: build-check/build.ninja ## after each edit: unit tests without sanitizers, data files, style: seconds
+	@tools/run-tests build-check --suite unit --suite style --no-suite thorough
 
 test: build-dev/build.ninja ## all tests that need no virtual machine, on the development build
 	@tools/run-tests build-dev
@@ -102,6 +105,10 @@ build/build.ninja: | setup-build
 
 build-dev/build.ninja: | setup-test
 	meson setup build-dev -Dtests=enabled
+
+# Neither sanitizers, nor what a debugger needs: quick to compile and to link.
+build-check/build.ninja: | setup-test
+	meson setup build-check -Dbuildtype=plain -Doptimization=0 -Db_sanitize=none -Db_lundef=true -Dtests=enabled -Dman=disabled
 
 build-static/build.ninja: | setup-build
 	meson setup build-static $(STATIC)

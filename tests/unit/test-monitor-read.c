@@ -235,11 +235,10 @@ struct bytes {
 	size_t added, planned;
 };
 
-/* What it takes to count reads on so many PMUs, each on a CPU of each socket but for the first two, which
- * have three together; and the clock of each. */
-static struct bytes bytes_for_pmus(enum uncore_level level, int count)
+/* What it takes at each level to count reads on so many PMUs, each on a CPU of each socket but for the first two,
+ * which have three together; and the clock of each. */
+static void bytes_for_pmus(struct bytes bytes[UNCORE_LEVEL_PORT + 1], int count)
 {
-	struct bytes b;
 	struct toy t;
 
 	toy_make(&t, TOY_RATES);
@@ -250,30 +249,36 @@ static struct bytes bytes_for_pmus(enum uncore_level level, int count)
 		snprintf(type, sizeof(type), "%d\n", 100 + i);
 		machine_pmu(&t.tree, name, type, "0-3\n");
 	}
-	toy_begin(&t, level);
-	allocated = 0;
-	toy_ok(&t, uncore_monitor_add_metrics(t.m, "memory.read.bandwidth"));
-	b.added = allocated;
-	toy_ok(&t, uncore_monitor_plan(t.m));
-	assert_int_equal(uncore_monitor_counter_count(t.m), 2 * (3 + (count - 2) * 2));
-	b.planned = allocated - b.added;
+	toy_begin(&t, UNCORE_LEVEL_MACHINE);
+	for (int level = UNCORE_LEVEL_MACHINE; level <= UNCORE_LEVEL_PORT; level++) {
+		struct bytes *b = &bytes[level];
+
+		uncore_monitor_free(t.m);
+		toy_ok(&t, uncore_monitor_new(&t.m, t.u));
+		toy_ok(&t, uncore_monitor_set_level(t.m, (enum uncore_level)level));
+		allocated = 0;
+		toy_ok(&t, uncore_monitor_add_metrics(t.m, "memory.read.bandwidth"));
+		b->added = allocated;
+		toy_ok(&t, uncore_monitor_plan(t.m));
+		assert_int_equal(uncore_monitor_counter_count(t.m), 2 * (3 + (count - 2) * 2));
+		b->planned = allocated - b->added;
+	}
 	toy_end(&t);
-	return b;
 }
 
 /* Twice as much for twice the places, but for what is there once, and rooms that are doubled. It
  * would be four times as much if each line, or each place that is added, took room for all. */
 static void a_plan_grows_as_its_places_do(void **state)
 {
-	(void)state;
-	for (int level = UNCORE_LEVEL_MACHINE; level <= UNCORE_LEVEL_PORT; level++) {
-		struct bytes once = bytes_for_pmus((enum uncore_level)level, 100);
-		struct bytes twice = bytes_for_pmus((enum uncore_level)level, 200);
+	struct bytes once[UNCORE_LEVEL_PORT + 1], twice[UNCORE_LEVEL_PORT + 1];
 
-		if (twice.added >= 3 * once.added || twice.planned >= 3 * once.planned)
-			fail_msg("level %d: %zu + %zu bytes, of twice the PMUs %zu + %zu", level,
-				 once.added, once.planned, twice.added, twice.planned);
-	}
+	(void)state;
+	bytes_for_pmus(once, 100);
+	bytes_for_pmus(twice, 200);
+	for (int i = UNCORE_LEVEL_MACHINE; i <= UNCORE_LEVEL_PORT; i++)
+		if (twice[i].added >= 3 * once[i].added || twice[i].planned >= 3 * once[i].planned)
+			fail_msg("level %d: %zu + %zu bytes, of twice the PMUs %zu + %zu", i,
+				 once[i].added, once[i].planned, twice[i].added, twice[i].planned);
 }
 
 int main(void)
