@@ -433,6 +433,33 @@ static void a_total_in_pieces_is_as_uncertain_as_all_of_their_ends(void **state)
 	assert_int_equal(add_up(&wide, readings, 6).took_ns, 10 + 11 + 13 + 15);
 }
 
+/* The past of a counter is made of what it counted: not of intervals without a count, and not of states. */
+static void a_past_of_counts(void **state)
+{
+	static const struct {
+		bool snapshot;
+		enum unc_state state;
+		size_t pieces;
+	} cases[] = {
+		{false, UNC_COUNTED, 1},   {true, UNC_COUNTED, 0}, {false, UNC_LOST, 0},
+		{false, UNC_WENT_BACK, 0}, {true, UNC_STOPPED, 0},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct uncore_counter c = {.width = 64, .snapshot = cases[i].snapshot};
+		struct unc_past past = {0};
+		struct unc_delta d = {
+			.state = cases[i].state, .count = 500, .running_ns = SECOND / 2};
+
+		unc_delta_compare(&c, &past, &d);
+		assert_int_equal(past.pieces, cases[i].pieces);
+		assert_int_equal(past.count, 0);
+		assert_close(past.fastest, cases[i].pieces ? 1000 : 0);
+		assert_close(past.slowest, cases[i].pieces ? 1000 : 0);
+	}
+}
+
 /* ---- sums ------------------------------------------------------------------------------------- */
 
 static struct unc_sum sum_up(const struct unc_delta *deltas, const size_t *counters, size_t count)
@@ -624,6 +651,7 @@ int main(void)
 		cmocka_unit_test(a_total_forgets_why_it_was_lost),
 		cmocka_unit_test(a_total_is_as_uncertain_as_its_ends),
 		cmocka_unit_test(a_total_in_pieces_is_as_uncertain_as_all_of_their_ends),
+		cmocka_unit_test(a_past_of_counts),
 		cmocka_unit_test(a_fall_that_cannot_be_a_wrap),
 		cmocka_unit_test(a_fall_of_a_counter_of_unknown_speed),
 		cmocka_unit_test(a_counter_that_may_have_wrapped_twice),

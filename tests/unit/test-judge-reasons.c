@@ -62,6 +62,43 @@ static void of_equal_qualities_the_first_reason_stays(void **state)
 	end(&s);
 }
 
+/* What is missing is told beside a doubt; that the kernel multiplexed is not. */
+static void a_doubt_beside_other_reasons(void **state)
+{
+	struct stage s;
+	struct stage_event *ev;
+
+	(void)state;
+	begin(&s, "rd / seconds");
+	s.metric.doubt = "half of it";
+	ev = add_event(&s, "rd");
+	add_counter(&s, ev, shared(100, SECOND, SECOND / 2));
+	assert_string_equal(evaluate(&s)->reason, "half of it");
+	add_counter(&s, ev, (struct unc_delta){.state = UNC_LOST, .why = "gone"});
+	assert_contains(evaluate(&s)->reason, "half of it; ");
+	assert_contains(s.judged.row.reason, "1 of 2 missing");
+	end(&s);
+}
+
+/* Numbered from 1 on; a row of one round says nothing, and a worse reason comes first. */
+static void parts_of_several_rounds(void **state)
+{
+	struct stage s;
+
+	(void)state;
+	begin(&s, "rd / seconds");
+	add_counter(&s, add_event(&s, "rd"), counted(100, SECOND));
+	s.planned.first_round = s.planned.round = 2;
+	assert_null(evaluate(&s)->reason);
+	s.planned.round = 4;
+	assert_string_equal(evaluate(&s)->reason,
+			    "its parts were counted one after another, in rounds 3 to 5");
+	assert_int_equal(s.judged.row.quality, UNCORE_MEASURED);
+	s.metric.doubt = "half of it";
+	assert_string_equal(evaluate(&s)->reason, "half of it");
+	end(&s);
+}
+
 /* ---- room for reasons ------------------------------------------------------------------------- */
 
 static void a_long_reason_is_cut(void **state)
@@ -104,6 +141,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_worst_quality_wins_whatever_the_order),
 		cmocka_unit_test(of_equal_qualities_the_first_reason_stays),
+		cmocka_unit_test(a_doubt_beside_other_reasons),
+		cmocka_unit_test(parts_of_several_rounds),
 		cmocka_unit_test(a_long_reason_is_cut),
 		cmocka_unit_test(a_long_name_is_cut),
 	};

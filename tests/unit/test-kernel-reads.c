@@ -535,6 +535,17 @@ static void one_group_that_starts_is_enough(void **state)
 	assert_int_equal(m->source->ops->disable(m->source, &m->e), -ENODEV);
 }
 
+static void nothing_is_planned(void **state)
+{
+	struct machine *m = *state;
+
+	start(m);
+	take(m);
+	assert_int_equal(kernel.reads, 0);
+	assert_int_equal(m->now_ns, 100 * SECOND);
+	assert_int_equal(m->source->ops->disable(m->source, &m->e), 0);
+}
+
 /* The mark stays with what counts, at once or later, and goes from what is idle or has no descriptor. */
 static void marks_of_a_restart(void **state)
 {
@@ -577,6 +588,7 @@ int main(void)
 		T(a_pinned_group_is_lost),
 		T(what_was_never_read_is_lost),
 		T(one_group_that_starts_is_enough),
+		T(nothing_is_planned),
 		T(marks_of_a_restart),
 	};
 

@@ -209,6 +209,9 @@ static void levels(void **state)
 		     "100 is not a level");
 	assert_fails(&t, uncore_monitor_add_level(t.m, (enum uncore_level)100), EINVAL,
 		     "100 is not a level");
+	assert_fails(&t, uncore_monitor_set_level(t.m, UNCORE_LEVEL_PART + 1), EINVAL,
+		     "is not a level");
+	toy_ok(&t, uncore_monitor_set_level(t.m, UNCORE_LEVEL_PART));
 	toy_ok(&t, uncore_monitor_set_level(t.m, UNCORE_LEVEL_INSTANCE));
 	toy_ok(&t, uncore_monitor_add_events(t.m, "toy/ticks/"));
 	toy_ok(&t, uncore_monitor_plan(t.m));
@@ -217,6 +220,21 @@ static void levels(void **state)
 	toy_start(&t);
 	toy_ok(&t, uncore_monitor_read(t.m, t.s));
 	assert_int_equal(uncore_sample_count(t.s), 4);
+	toy_end(&t);
+}
+
+static void shares_of_a_ceiling(void **state)
+{
+	static const double bad[] = {0, -0.1, 1.0001, NAN, INFINITY}, good[] = {1e-9, 0.8, 1};
+	struct toy t;
+
+	(void)state;
+	toy_play(&t, UNCORE_LEVEL_MACHINE);
+	for (size_t i = 0; i < COUNT(bad); i++)
+		assert_fails(&t, uncore_monitor_set_short_samples(t.m, bad[i]), EINVAL,
+			     "must be above 0 and at most 1");
+	for (size_t i = 0; i < COUNT(good); i++)
+		toy_ok(&t, uncore_monitor_set_short_samples(t.m, good[i]));
 	toy_end(&t);
 }
 
@@ -411,6 +429,7 @@ int main(void)
 		cmocka_unit_test(what_was_added_before_stays),
 		cmocka_unit_test(adding_after_planning),
 		cmocka_unit_test(levels),
+		cmocka_unit_test(shares_of_a_ceiling),
 		cmocka_unit_test(calls_out_of_order),
 		cmocka_unit_test(opening_when_nothing_can_be_opened),
 		cmocka_unit_test(a_failed_open_leaves_the_monitor_usable),
