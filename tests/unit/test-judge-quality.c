@@ -841,8 +841,10 @@ static void equal_counts_show_a_bug(void **state)
 			    "upi_0 and other PMUs have equal counts: it counts link 0");
 	s.deltas[1].count = 5001;
 	assert_int_equal(evaluate(&s)->quality, UNCORE_MEASURED);
-	s.deltas[0].count = s.deltas[1].count = 12; /* by chance */
+	s.deltas[0].count = s.deltas[1].count = 999; /* by chance */
 	assert_int_equal(evaluate(&s)->quality, UNCORE_MEASURED);
+	s.deltas[0].count = s.deltas[1].count = 1000;
+	assert_int_equal(evaluate(&s)->quality, UNCORE_SUSPECT);
 	s.deltas[0].count = s.deltas[1].count = 5000;
 	s.counters[1].config[0] = 2; /* another event */
 	assert_int_equal(evaluate(&s)->quality, UNCORE_MEASURED);
@@ -867,7 +869,9 @@ static void different_counts_show_that_a_bug_is_fixed(void **state)
 		{69999, 80000, SECOND, 1, UNCORE_MEASURED},
 		{0, 80000, SECOND, 1, UNCORE_MEASURED}, /* one link is idle, or not connected */
 		{0, 0, SECOND, 1, UNCORE_SUSPECT},
-		{10, 999, SECOND, 1, UNCORE_SUSPECT},        /* too few */
+		{10, 999, SECOND, 1, UNCORE_SUSPECT}, /* too few */
+		{10, 1000, SECOND, 1, UNCORE_MEASURED},
+		{1000, 10, SECOND, 1, UNCORE_MEASURED},
 		{1, 80000, SECOND / 200, 1, UNCORE_SUSPECT}, /* too short */
 		{1, 80000, SECOND, 0.5, UNCORE_SUSPECT},     /* at another time */
 	};

@@ -244,6 +244,7 @@ static void modules_are_placed_by_their_names(void **state)
 		{"+DIMM_1 DIMM_2 DIMM_3 +DIMM_4", UNKNOWN},
 		{"+DIMM_1 +DIMM_2 +DIMM_3 +DIMM_4", EVEN},
 		{"+DIMM_1 DIMM_2 +DIMM_3", UNKNOWN},
+		{"+Y1 Y2 Z1 +Z2", EVEN},
 		{"+- - - +-", UNKNOWN},
 		/* only the slots with a module */
 		{"+P1-DIMMA1 +P1-DIMMB1", UNEVEN},

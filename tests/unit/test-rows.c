@@ -400,10 +400,12 @@ static void over_100_percent(void **state)
 	toy_end(&t);
 }
 
+#define REFUSED RATE("link_0", "1e9, refuse: EINVAL") RATE("link", "2e9") RATE("channel", "1e9")
 #define SHARE(name, of) METRIC(name, "ratio", "    over: " of "\n")
 
 /* Over the sum of the rows of the same place, in B/s, or their mean. Socket 1 lacks a channel, so that its sum is not
- * known. The metrics that are divided by have no rows, unless they are asked for. */
+ * known; nor is that of socket 0 without one of its links. The metrics that are divided by have no rows, unless they
+ * are asked for. */
 static void shares_of_other_metrics(void **state)
 {
 	static const struct expected sum[] = {
@@ -417,8 +419,8 @@ static void shares_of_other_metrics(void **state)
 	struct toy t;
 
 	(void)state;
-	for (size_t i = 0; i < 4; i++) {
-		make_tree(&t, RATES RATE("share", "1e9"));
+	for (size_t i = 0; i < 5; i++) {
+		make_tree(&t, i == 4 ? REFUSED RATE("share", "1e9") : RATES RATE("share", "1e9"));
 		if (i == 3)
 			machine_pmu(&t.tree, "channel_1", "37\n",
 				    "\n"); /* partial, and not the whole */
