@@ -10,10 +10,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli.h"
-#include "options.h"
-#include "output/buffer.h"
-#include "recording/replay.h"
+#include "base/buffer.h"
+#include "base/cli.h"
+#include "commands/options.h"
+#include "record/replay.h"
+#include "verify/proof.h"
 
 #ifdef UNCORE_SERVE
 /* A module, since its libraries (mainly GnuTLS) would make every start of the command 50 %
@@ -262,7 +263,7 @@ int main(int argc, char **argv)
 		.argument = take_command,
 		.help_filter = help_filter,
 	};
-	struct cli cli = {.presets = commands};
+	struct cli cli = {.presets = commands, .proofs = &verify_proofs};
 	static char name[] = "uncore";
 	const struct sigaction ignore = {.sa_handler = SIG_IGN};
 	int status, command = 0, err;

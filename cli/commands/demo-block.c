@@ -10,10 +10,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "options.h"
-#include "output/buffer.h"
-#include "output/json.h"
-#include "output/writer.h"
+#include "commands/options.h"
+#include "base/buffer.h"
+#include "base/json.h"
+#include "base/writer.h"
 
 #define MAP_SIZE 4096
 #define CONTROL 0x100

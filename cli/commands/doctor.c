@@ -3,12 +3,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/buffer.h"
+#include "base/writer.h"
 #include "commands/documents.h"
-#include "options.h"
-#include "output/buffer.h"
+#include "commands/options.h"
+#include "commands/proofs.h"
 #include "output/output.h"
-#include "output/writer.h"
-#include "verify/proof.h"
 
 static const struct {
 	const char *mark; /* in text */
@@ -90,11 +90,9 @@ static void put_findings(const struct cli *cli, const struct output *output, str
 {
 	struct buffer texts[3] = {0};
 	struct uncore_finding verified;
-	struct proof proof;
-	bool has_verified;
+	struct proof *proof = cli->proofs->find(cli);
+	bool has_verified = cli->proofs->finding(proof, cli, texts, &verified);
 
-	proof_find(&proof, cli);
-	has_verified = proof_finding(&proof, cli, texts, &verified);
 	if (output) {
 		json_t *document = doctor_document(cli->u);
 
@@ -110,7 +108,7 @@ static void put_findings(const struct cli *cli, const struct output *output, str
 	}
 	for (size_t i = 0; i < 3; i++)
 		buffer_free(&texts[i]);
-	proof_free(&proof);
+	cli->proofs->free(proof);
 }
 
 int cmd_doctor(struct cli *cli, int argc, char **argv)

@@ -3,9 +3,9 @@
 #ifndef CLI_DOCUMENTS_H
 #define CLI_DOCUMENTS_H
 
-#include "cli.h"
-#include "output/buffer.h"
-#include "output/json.h"
+#include "base/cli.h"
+#include "base/buffer.h"
+#include "base/json.h"
 
 /* Of topo, and of doctor after uncore_diagnose(). */
 json_t *topo_document(struct uncore *u);

@@ -2,7 +2,7 @@
 /* --dry-run: prints every planned counter. */
 #include "commands/stat.h"
 #include "loop/plan.h"
-#include "output/writer.h"
+#include "base/writer.h"
 
 static void text_row(struct table *t, const struct uncore_counter *c, bool rounds)
 {

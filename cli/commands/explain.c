@@ -7,14 +7,14 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/buffer.h"
+#include "base/writer.h"
 #include "commands/documents.h"
-#include "options.h"
-#include "output/buffer.h"
+#include "commands/options.h"
+#include "commands/proofs.h"
+#include "output/drivers.h"
 #include "output/output.h"
-#include "output/writer.h"
-#include "verify/proof.h"
-#include "views/drivers.h"
-#include "views/pmus.h"
+#include "output/pmus.h"
 
 struct explain_options {
 	const char *metric;
@@ -310,26 +310,16 @@ static void drivers_text(const struct uncore_metric *m, struct buffer *to)
 	}
 }
 
-static void proof_line(const struct proof *proof, const struct uncore_metric *m, struct buffer *to)
-{
-	struct buffer text = {0};
-
-	proof_text(proof, uncore_metric_name(m), uncore_metric_family(m), &text);
-	sentence(to, "verified", text.data);
-	buffer_free(&text);
-}
-
 void explain_text(const struct cli *cli, const struct uncore_metric **metrics, size_t count,
 		  struct buffer *to)
 {
 	struct uncore *u = cli->u;
-	struct proof proof;
+	struct proof *proof = cli->proofs->find(cli);
 
-	proof_find(&proof, cli);
 	out_text_simulated(u, to);
 	for (size_t i = 0; i < count; i++) {
 		const struct uncore_metric *m = metrics[i];
-		struct buffer label = {0};
+		struct buffer label = {0}, verified = {0};
 
 		buffer_puts(to, i ? "\n" : "");
 		buffer_printf(&label, "%s:", uncore_metric_name(m));
@@ -339,7 +329,9 @@ void explain_text(const struct cli *cli, const struct uncore_metric **metrics, s
 		field(to, "unit", uncore_metric_unit(m));
 		sentence(to, "formula", *uncore_metric_formula(m) ? uncore_metric_formula(m) : "-");
 		sentence(to, "evidence", uncore_metric_evidence(m));
-		proof_line(&proof, m, to);
+		cli->proofs->text(proof, uncore_metric_name(m), uncore_metric_family(m), &verified);
+		sentence(to, "verified", verified.data);
+		buffer_free(&verified);
 		sentence(to, "missing", uncore_metric_missing(m));
 		sentence(to, "suspect", uncore_metric_kernel_bug(m));
 		sentence(to, "kernel", uncore_metric_kernel_note(m));
@@ -351,7 +343,7 @@ void explain_text(const struct cli *cli, const struct uncore_metric **metrics, s
 		perf_text(u, m, to);
 		drivers_text(m, to);
 	}
-	proof_free(&proof);
+	cli->proofs->free(proof);
 }
 
 /* ---- documents ---- */
@@ -375,9 +367,10 @@ static json_t *event_record(const struct uncore_metric_event *event)
 	return json_record(fields);
 }
 
-static json_t *metric_record(struct uncore *u, const struct uncore_metric *m,
+static json_t *metric_record(const struct cli *cli, const struct uncore_metric *m,
 			     const struct proof *proof)
 {
+	struct uncore *u = cli->u;
 	json_t *metric = json_metric(m);
 	json_t *events = json_array();
 	struct buffer perf = {0};
@@ -385,11 +378,12 @@ static json_t *metric_record(struct uncore *u, const struct uncore_metric *m,
 	for (size_t i = 0; i < uncore_metric_event_count(m); i++)
 		json_push(events, event_record(uncore_metric_event_at(m, i)));
 	put_perf(u, m, &perf);
-	json_add(metric, RECORD({"events", value_json(events)}, {"perf", value_text(perf.data)},
-				{"deciders", value_json(deciders(u, m))},
-				{"drivers", value_json(driver_records(m))},
-				{"verified", value_json(proof_record(proof, uncore_metric_name(m),
-								     uncore_metric_family(m)))}));
+	json_add(metric,
+		 RECORD({"events", value_json(events)}, {"perf", value_text(perf.data)},
+			{"deciders", value_json(deciders(u, m))},
+			{"drivers", value_json(driver_records(m))},
+			{"verified", value_json(cli->proofs->record(proof, uncore_metric_name(m),
+								    uncore_metric_family(m)))}));
 	buffer_free(&perf);
 	return metric;
 }
@@ -570,12 +564,11 @@ static json_t *metric_records(const struct cli *cli, const struct uncore_metric 
 			      size_t count)
 {
 	json_t *array = json_array();
-	struct proof proof;
+	struct proof *proof = cli->proofs->find(cli);
 
-	proof_find(&proof, cli);
 	for (size_t i = 0; i < count; i++)
-		json_push(array, metric_record(cli->u, metrics[i], &proof));
-	proof_free(&proof);
+		json_push(array, metric_record(cli, metrics[i], proof));
+	cli->proofs->free(proof);
 	return array;
 }
 

@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "commands/stat.h"
-#include "options.h"
-#include "output/writer.h"
-#include "views/latency.h"
+#include "commands/options.h"
+#include "base/writer.h"
+#include "output/latency.h"
 
 #define COLLECT_NS (100 * NS_PER_MS)
 

@@ -4,11 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "options.h"
-#include "output/buffer.h"
+#include "commands/options.h"
+#include "base/buffer.h"
 #include "output/output.h"
-#include "output/writer.h"
-#include "views/pmus.h"
+#include "base/writer.h"
+#include "output/pmus.h"
 
 #define ASSOCIATED_ROOM 40
 

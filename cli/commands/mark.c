@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "loop/control.h"
-#include "options.h"
-#include "output/buffer.h"
+#include "commands/options.h"
+#include "base/buffer.h"
 
 struct mark {
 	const char *file, *text;

@@ -3,8 +3,8 @@
 
 #include "commands/documents.h"
 #include "commands/stat.h"
-#include "output/writer.h"
-#include "views/pmus.h"
+#include "base/writer.h"
+#include "output/pmus.h"
 
 static void machine_line(const struct uncore *u, struct buffer *to)
 {

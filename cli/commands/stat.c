@@ -7,7 +7,7 @@
 #include "commands/documents.h"
 #include "commands/stat.h"
 #include "loop/loop.h"
-#include "loop/replay.h"
+#include "base/replay.h"
 
 /* Keys of options without a letter. A level of rows is KEY_LEVEL plus its number, a view KEY_VIEW plus its place in the chain
  * of views. */

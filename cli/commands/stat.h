@@ -6,7 +6,7 @@
 #include <argp.h>
 
 #include "loop/request.h"
-#include "options.h"
+#include "commands/options.h"
 #include "output/print.h"
 
 #define STAT_MORE 12 /* options at most */

@@ -6,12 +6,12 @@
 #include <string.h>
 
 #include "commands/documents.h"
-#include "options.h"
-#include "output/buffer.h"
+#include "commands/options.h"
+#include "base/buffer.h"
 #include "output/output.h"
-#include "output/writer.h"
-#include "views/devices.h"
-#include "views/pmus.h"
+#include "base/writer.h"
+#include "output/devices.h"
+#include "output/pmus.h"
 
 #define BELOW_ROOM 16 /* devices shown below one bridge; virtual functions can be hundreds */
 #define DEEPEST 8     /* bridges below bridges are indented up to here */

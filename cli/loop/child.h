@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-#include "cli.h"
+#include "base/cli.h"
 
 struct child {
 	pid_t pid;  /* 0: none, or it has been waited for */

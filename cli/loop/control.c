@@ -14,8 +14,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cli.h"
-#include "output/buffer.h"
+#include "base/cli.h"
+#include "base/buffer.h"
 
 #define ANSWER_S 30 /* how long `uncore mark` waits */
 

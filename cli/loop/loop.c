@@ -7,7 +7,7 @@
 
 #include "loop/plan.h"
 #include "loop/ticker.h"
-#include "output/table.h"
+#include "base/table.h"
 
 struct loop {
 	struct cli *cli;

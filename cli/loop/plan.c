@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "loop/plan.h"
-#include "loop/replay.h"
+#include "base/replay.h"
 
 /* None of the metrics can be counted here: prints why and, where the reason has none, the fixes for missing PMUs. */
 static int nothing_here(struct cli *cli, const char *metrics, const char *why)

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "cli.h"
+#include "base/cli.h"
 
 #define REQUEST_FILTERS 16 /* room for the options of filters */
 #define REQUEST_PRESETS 8  /* and for presets that are recorded together */

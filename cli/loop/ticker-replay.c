@@ -2,9 +2,9 @@
 /* Intervals of a recording, which end as fast as they can be read. */
 #include <stdlib.h>
 
-#include "loop/replay.h"
+#include "base/replay.h"
 #include "loop/ticker.h"
-#include "output/table.h"
+#include "base/table.h"
 
 static const char *first_live(struct sink *const *sinks)
 {

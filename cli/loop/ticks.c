@@ -11,8 +11,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cli.h"
-#include "output/table.h"
+#include "base/cli.h"
+#include "base/table.h"
 
 #define OCTAVE 16 /* bins */
 

@@ -4,7 +4,7 @@
 #ifndef CLI_CELLS_H
 #define CLI_CELLS_H
 
-#include "output/json.h"
+#include "base/json.h"
 
 struct out;
 

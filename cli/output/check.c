@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "cli.h"
+#include "base/cli.h"
 #include "output/output.h"
 
 #define CHECK_LEAST 10e6 /* bytes a second: less is not a copy */

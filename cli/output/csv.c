@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli.h"
+#include "base/cli.h"
 #include "output/cells.h"
-#include "output/number.h"
+#include "base/number.h"
 #include "output/output.h"
 
 /* One cell and the separator behind it, which may be a control character: only the cell is cleaned. */

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli.h"
+#include "base/cli.h"
 #include "output/output.h"
 
 void out_columns(struct out *out, const char *first, const char *second, const char *last,

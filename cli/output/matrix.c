@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli.h"
+#include "base/cli.h"
 #include "output/output.h"
 
 #define WORD 24 /* room for a source or target */

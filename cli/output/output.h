@@ -9,11 +9,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "cli.h"
+#include "base/cli.h"
 #include "loop/sink.h"
-#include "output/buffer.h"
-#include "output/json.h"
-#include "output/table.h"
+#include "base/buffer.h"
+#include "base/json.h"
+#include "base/table.h"
 #include "uncore.h"
 
 struct cells;

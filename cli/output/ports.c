@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli.h"
+#include "base/cli.h"
 #include "output/output.h"
-#include "views/devices.h"
+#include "output/devices.h"
 
 #define PART ".complex"
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "loop/replay.h"
+#include "base/replay.h"
 
 static bool is_collected(const struct print *p)
 {

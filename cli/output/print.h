@@ -9,7 +9,7 @@
 #include "loop/sink.h"
 #include "output/output.h"
 #include "output/repeat.h"
-#include "output/writer.h"
+#include "base/writer.h"
 
 struct print_options {
 	const struct output *output;

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "cli.h"
+#include "base/cli.h"
 
 static bool same_row(const struct uncore_row *a, const struct uncore_row *b)
 {

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli.h"
+#include "base/cli.h"
 #include "output/output.h"
 
 /* ---- parts that text outputs share ---- */

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "cli.h"
+#include "base/cli.h"
 #include "serve/server.h"
 
 /* ---- what a request may ask for ---- */

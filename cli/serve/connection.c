@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <sys/socket.h>
 
-#include "cli.h"
+#include "base/cli.h"
 #include "serve/server.h"
 
 struct connection *connection_of(struct MHD_Connection *connection)

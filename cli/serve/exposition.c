@@ -8,7 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cli.h"
+#include "base/cli.h"
 
 /* ---- families ---- */
 

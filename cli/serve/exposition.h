@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "output/buffer.h"
+#include "base/buffer.h"
 #include "serve/series.h"
 
 /* What is known of the server itself. */

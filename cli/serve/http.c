@@ -8,7 +8,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "cli.h"
+#include "base/cli.h"
 #include "serve/server.h"
 
 #define CONNECTIONS 2048u          /* in all, */

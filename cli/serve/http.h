@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "output/buffer.h"
+#include "base/buffer.h"
 #include "serve/live.h"
 
 struct http;

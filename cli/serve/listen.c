@@ -20,7 +20,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cli.h"
+#include "base/cli.h"
 
 #define SYSTEMD_FD 3
 #define NO_USER 65534   /* and group, which own no files */

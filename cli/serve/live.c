@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli.h"
+#include "base/cli.h"
 #include "output/windows.h"
 
 /* What is kept: so many windows, and so many bytes of them. */

@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "output/buffer.h"
+#include "base/buffer.h"
 #include "output/output.h"
 
 struct live;

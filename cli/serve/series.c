@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli.h"
-#include "output/buffer.h"
+#include "base/cli.h"
+#include "base/buffer.h"
 
 /* ---- names ---- */
 

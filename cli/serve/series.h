@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "output/buffer.h"
+#include "base/buffer.h"
 #include "uncore.h"
 
 #define QUALITIES (UNCORE_UNAVAILABLE + 1)

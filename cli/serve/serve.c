@@ -11,19 +11,19 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cli.h"
+#include "base/cli.h"
 #include "commands/documents.h"
 #include "commands/stat.h"
-#include "loop/replay.h"
-#include "options.h"
-#include "output/buffer.h"
+#include "base/replay.h"
+#include "commands/options.h"
+#include "base/buffer.h"
 #include "serve/exposition.h"
 #include "serve/http.h"
 #include "serve/listen.h"
 #include "serve/live.h"
-#include "serve/otlp.h"
+#include "serve/push/otlp.h"
 #include "serve/series.h"
-#include "serve/textfile.h"
+#include "serve/push/textfile.h"
 
 #define CONFIG "/etc/uncore/serve.conf"
 #define CONFIG_MOST (1u << 20) /* bytes */

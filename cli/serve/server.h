@@ -13,7 +13,7 @@
 
 #include "serve/http.h"
 #include "serve/listen.h"
-#include "serve/web-config.h"
+#include "serve/access/web-config.h"
 
 /* A client may take so long for the headers of its first request, to take the answer, and to finish the headers of the
  * next request on the same connection. Prometheus scrapes at least once a minute. */

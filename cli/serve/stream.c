@@ -3,7 +3,7 @@
 #include <poll.h>
 #include <stdlib.h>
 
-#include "cli.h"
+#include "base/cli.h"
 #include "serve/server.h"
 
 #define PIECE_BYTES 8192 /* of memory for each */

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <zlib.h>
 
-#include "cli.h"
+#include "base/cli.h"
 #include "serve/server.h"
 
 /* Texts that were replaced are kept for the clients that still take them: so many bytes, and twice the latest text. */

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <wchar.h>
 
-#include "cli.h"
+#include "base/cli.h"
 #include "output/output.h"
 
 #define DETAIL_LINES 3

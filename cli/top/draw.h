@@ -3,7 +3,7 @@
 #ifndef CLI_TOP_DRAW_H
 #define CLI_TOP_DRAW_H
 
-#include "output/table.h"
+#include "base/table.h"
 #include "top/model.h"
 
 #define TOP_LEAST_WIDTH 60

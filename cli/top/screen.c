@@ -10,7 +10,7 @@
 #include <term.h>
 #include <unistd.h>
 
-#include "output/terminal.h"
+#include "base/terminal.h"
 
 static SCREEN *screen;
 static bool coloured;

@@ -10,7 +10,7 @@
 
 #include "commands/documents.h"
 #include "loop/loop.h"
-#include "loop/replay.h"
+#include "base/replay.h"
 #include "loop/ticker.h"
 #include "top/screen.h"
 #include "top/top.h"

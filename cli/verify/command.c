@@ -14,9 +14,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "options.h"
+#include "commands/options.h"
 #include "output/output.h"
-#include "output/writer.h"
+#include "base/writer.h"
 #include "verify/measure.h"
 #include "verify/proof.h"
 

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "output/buffer.h"
+#include "base/buffer.h"
 #include "verify/judge.h"
 
 #define LOST_ALIKE 0.01 /* the largest difference between the missing parts of loads and stores */

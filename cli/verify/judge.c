@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli.h"
+#include "base/cli.h"
 #include "verify/judge.h"
 
 /* The largest traffic of other programs, relative to the largest amount, with which there is a

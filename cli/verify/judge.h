@@ -4,7 +4,7 @@
 #ifndef CLI_VERIFY_JUDGE_H
 #define CLI_VERIFY_JUDGE_H
 
-#include "output/table.h"
+#include "base/table.h"
 #include "verify/verify.h"
 
 /* The series against the cells of one family. */

@@ -8,7 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "cli.h"
+#include "base/cli.h"
 #include "verify/load.h"
 
 #define LINE 64u

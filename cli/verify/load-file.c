@@ -21,7 +21,7 @@
 #include <linux/fiemap.h>
 #include <linux/fs.h>
 
-#include "output/table.h"
+#include "base/table.h"
 #include "verify/measure.h"
 
 #define PIECE ((size_t)1 << 20)    /* of a transfer */

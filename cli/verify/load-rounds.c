@@ -6,7 +6,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-#include "cli.h"
+#include "base/cli.h"
 #include "verify/load.h"
 
 #define STEPS 16 /* units between two readings of the clock while the amount is searched */

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "output/buffer.h"
+#include "base/buffer.h"
 #include "verify/measure.h"
 
 #define MOVED (1u << VERIFY_READ | 1u << VERIFY_WRITE | 1u << VERIFY_CHASE)

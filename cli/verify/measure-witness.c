@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "output/buffer.h"
+#include "base/buffer.h"
 #include "verify/measure.h"
 
 /* ---- powercap ---- */

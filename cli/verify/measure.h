@@ -5,7 +5,7 @@
 
 #include <sched.h>
 
-#include "cli.h"
+#include "base/cli.h"
 #include "verify/load.h"
 
 #define MIB (1ull << 20)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "verify/proof.h"
+#include "commands/proofs.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,8 +12,20 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "cli.h"
-#include "output/json.h"
+#include "base/cli.h"
+#include "base/json.h"
+
+/* All members 0: there is no report. */
+struct proof {
+	bool kept;     /* a report of this machine would be kept */
+	char *file;    /* the report, or NULL */
+	char *ignored; /* why a report was not read, as a sentence; NULL: all were */
+	struct verify_run run;
+	struct verify_result *results; /* of metrics that this machine has */
+	size_t count;
+	struct buffer
+		changed; /* differences to the machine now, "the kernel (6.1.0 then, 6.8.0 now)"; empty: none */
+};
 
 #define ENTRY "\nuncore/verify:\n"
 #define RELEASE "\nproc/sys/kernel/osrelease = "
@@ -312,9 +325,10 @@ static void find_kept(struct proof *p, const struct cli *cli)
 	buffer_free(&paths[1]);
 }
 
-void proof_find(struct proof *p, const struct cli *cli)
+static struct proof *find(const struct cli *cli)
 {
 	struct candidate root = {.path = cli->root};
+	struct proof *p = cli_realloc(NULL, 1, sizeof(*p));
 
 	*p = (struct proof){0};
 	if (!cli->root || cli->source)
@@ -325,16 +339,17 @@ void proof_find(struct proof *p, const struct cli *cli)
 	if (p->file)
 		judge(p, cli);
 	buffer_free(&root.text);
+	return p;
 }
 
-void proof_free(struct proof *p)
+static void free_proof(struct proof *p)
 {
 	free(p->results);
 	verify_run_free(&p->run);
 	buffer_free(&p->changed);
 	free(p->file);
 	free(p->ignored);
-	*p = (struct proof){0};
+	free(p);
 }
 
 /* ---- to people and programs ---- */
@@ -406,7 +421,8 @@ static void put_reason(const struct summary *s, struct buffer *to)
 		buffer_printf(to, " (and %zu more)", s->more);
 }
 
-void proof_text(const struct proof *p, const char *metric, const char *family, struct buffer *to)
+static void put_text(const struct proof *p, const char *metric, const char *family,
+		     struct buffer *to)
 {
 	struct summary s;
 
@@ -426,7 +442,7 @@ void proof_text(const struct proof *p, const char *metric, const char *family, s
 		buffer_printf(to, "; changed since: %s", p->changed.data);
 }
 
-json_t *proof_record(const struct proof *p, const char *metric, const char *family)
+static json_t *record(const struct proof *p, const char *metric, const char *family)
 {
 	struct summary s;
 
@@ -464,8 +480,8 @@ static void put_doubts(const struct proof *p, struct buffer *to)
 	}
 }
 
-bool proof_finding(const struct proof *p, const struct cli *cli, struct buffer texts[3],
-		   struct uncore_finding *into)
+static bool put_finding(const struct proof *p, const struct cli *cli, struct buffer texts[3],
+			struct uncore_finding *into)
 {
 	struct buffer *found = &texts[0], *why = &texts[1], *fix = &texts[2];
 	struct summary s;
@@ -501,3 +517,11 @@ bool proof_finding(const struct proof *p, const struct cli *cli, struct buffer t
 	};
 	return true;
 }
+
+const struct proofs verify_proofs = {
+	.find = find,
+	.free = free_proof,
+	.text = put_text,
+	.record = record,
+	.finding = put_finding,
+};

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "output/buffer.h"
+#include "base/buffer.h"
 
 /* The load of a series: what its rounds do. */
 enum verify_load {

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli.h"
+#include "base/cli.h"
 #include "loop/control.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli.h"
+#include "base/cli.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

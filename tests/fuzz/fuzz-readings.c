@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "recording/recording.h"
+#include "record/recording.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

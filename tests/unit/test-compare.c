@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "helpers.h"
-#include "recording/compare.h"
+#include "record/compare.h"
 
 #define MOST 2000
 #define TRIES 100

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "cli.h"
+#include "base/cli.h"
 #include "helpers.h"
 #include "machine/pmu.h"
 

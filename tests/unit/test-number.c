@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Numbers as text, compared with printf. */
-#include "output/number.h"
+#include "base/number.h"
 
 #include <math.h>
 #include <setjmp.h>

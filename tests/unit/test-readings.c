@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "recording/recording.h"
+#include "record/recording.h"
 
 #define COUNT 37
 #define TICKS 500

@@ -15,7 +15,7 @@
 #include <cmocka.h>
 #include <sqlite3.h>
 
-#include "recording/recording.h"
+#include "record/recording.h"
 
 #define TICKS 150 /* more than two keys */
 

@@ -17,7 +17,7 @@
 
 #include <cmocka.h>
 
-#include "cli.h"
+#include "base/cli.h"
 #include "planted.h"
 
 #define MIB ((size_t)1 << 20)

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "cli.h"
+#include "base/cli.h"
 #include "helpers.h"
 #include "planted.h"
 #include "tree.h"

@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#include "cli.h"
+#include "base/cli.h"
 #include "helpers.h"
 #include "planted.h"
 

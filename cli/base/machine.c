@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: MIT */
+/* The machine of the global options: made, scanned, freed. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cli.h"
+#include "base/replay.h"
+
+#define REPLAY "replay:"
+
+bool cli_replays(const struct cli *cli)
+{
+	return cli->source && strncmp(cli->source, REPLAY, strlen(REPLAY)) == 0;
+}
+
+void cli_close(struct cli *cli)
+{
+	uncore_free(cli->u);
+	cli->u = NULL;
+	free(cli->snapshot);
+	cli->snapshot = NULL;
+	if (cli->replay)
+		cli->replay->close(cli->replay);
+	cli->replay = NULL;
+}
+
+static int open_recording(struct cli *cli)
+{
+	if (cli->open_replay)
+		return cli->open_replay(&cli->replay, cli->u, cli->source + strlen(REPLAY),
+					cli->part);
+	cli_error("%s: uncore was built without SQLite, which reads recordings", cli->source);
+	return CLI_USAGE;
+}
+
+int cli_prepare(struct cli *cli)
+{
+	bool replays = cli_replays(cli);
+	int status, err;
+
+	if (cli->resctrl && cli->source) {
+		cli_error("--resctrl and --source exclude each other");
+		return CLI_USAGE;
+	}
+	if (cli->resctrl)
+		cli->source = "resctrl";
+	err = uncore_new(&cli->u);
+	if (!err && cli->root)
+		err = uncore_set_root(cli->u, cli->root);
+	if (!err && cli->source && !replays)
+		err = uncore_set_source(cli->u, cli->source);
+	if (!err && replays && !cli->root) {
+		status = open_recording(cli);
+		if (status)
+			return status;
+	}
+	if (!err && cli->program)
+		err = uncore_set_program(cli->u, true);
+	for (size_t i = 0; !err && i < cli->data_count; i++)
+		err = uncore_add_data(cli->u, cli->data[i]);
+	if (!err && cli->memory_peak > 0)
+		err = uncore_set_memory_peak(cli->u, cli->memory_peak);
+	if (err)
+		return cli_fail(cli, err);
+	if (cli->root && (replays || uncore_is_simulated(cli->u))) {
+		cli_error("--root %s and --source %s exclude each other: a %s brings its own root",
+			  cli->root, cli->source, replays ? "recording" : "simulated machine");
+		return CLI_USAGE;
+	}
+	return CLI_OK;
+}
+
+static int set_events(struct cli *cli)
+{
+	char why[PERFMON_WHY], *text = NULL;
+	int status = perfmon_read(cli->u, cli->perfmon, &text, why), err = 0;
+
+	if (status)
+		cli_error("%s", why);
+	else
+		err = uncore_set_vendor_events(cli->u, text);
+	free(text);
+	return err ? cli_fail(cli, err) : status;
+}
+
+int cli_open(struct cli *cli)
+{
+	int status = cli_prepare(cli);
+	int err = !status && cli->takes_snapshot ? uncore_snapshot(cli->u, &cli->snapshot) : 0;
+
+	/* A snapshot does not say why a scan failed. */
+	err = status || err ? err : uncore_scan(cli->u);
+
+	if (!err && !status && cli->perfmon)
+		return set_events(cli);
+	return err ? cli_fail(cli, err) : status;
+}
+
+/* True when a metric of the family has a name of the list: "pcie.*,else,cxl.*". */
+static bool has_metric(const struct uncore *u, const char *family, const char *list)
+{
+	char *copy = cli_copy(list), *rest = copy, *pattern;
+	bool has = false;
+
+	while (!has && (pattern = strsep(&rest, ",")))
+		for (size_t i = 0; !has && i < uncore_metric_count(u); i++) {
+			const struct uncore_metric *m = uncore_metric_at(u, i);
+
+			has = strcmp(uncore_metric_family(m), family) == 0 &&
+			      uncore_metric_matches(m, pattern);
+		}
+	free(copy);
+	return has;
+}
+
+/* Prints each fix once: those of families with such metrics; with NULL those of no family, as of permissions. False: no
+ * fix was printed. */
+static bool print_fixes(const struct uncore *u, const char *metrics)
+{
+	const char *printed[16];
+	size_t count = 0, k;
+
+	for (size_t i = 0; i < uncore_finding_count(u) && count < 16; i++) {
+		const struct uncore_finding *f = uncore_finding_at(u, i);
+
+		if (f->verdict != UNCORE_VERDICT_MISSING || !f->fix ||
+		    has_metric(u, f->subject, metrics ? metrics : "*") != (metrics != NULL))
+			continue;
+		for (k = 0; k < count && strcmp(printed[k], f->fix) != 0;)
+			k++;
+		if (k < count)
+			continue;
+		printed[count++] = f->fix;
+		cli_error("fix: %s", f->fix);
+	}
+	return count;
+}
+
+void cli_advise(struct cli *cli, const char *metrics)
+{
+	if (uncore_diagnose(cli->u))
+		return;
+	if (!print_fixes(cli->u, metrics ? metrics : "*") || !metrics)
+		print_fixes(cli->u, NULL);
+}

@@ -1,0 +1,368 @@
+/* SPDX-License-Identifier: MIT */
+/* The options of every command as one argp: its own, those of outputs, the global ones. */
+#include "commands/options.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "output/output.h"
+#include "base/writer.h"
+
+#define KEY_FIRST 0x1000 /* of options without a key: this and their index */
+#define YEAR_NS (366ULL * 86400 * NS_PER_S)
+
+enum {
+	KEY_DATA = 0x800,
+	/* beside keys of commands */ KEY_MEMORY_PEAK,
+	KEY_COLOR,
+	KEY_UNITS,
+	KEY_NO_PAGER,
+	KEY_USAGE
+};
+
+static const struct cli_option globals[] = {
+	{NULL, NULL, "Global options:", 0, 90, 0, 0},
+	{"root", "PATH", "Read /sys and /proc below PATH, a directory or a snapshot", 0, 90,
+	 OPTION_TEXT, offsetof(struct cli, root)},
+	{"source", "SPEC",
+	 "Source of the counts: kernel, resctrl, sim:NAME, regs:NAME, sim: and regs: with "
+	 "FILE.yaml, or replay:FILE, a recording",
+	 0, 90, OPTION_TEXT, offsetof(struct cli, source)},
+	{"resctrl", NULL, "The same as --source resctrl: traffic of each resctrl group", 0, 90,
+	 OPTION_FLAG, offsetof(struct cli, resctrl)},
+	{"program", NULL,
+	 "Let the source regs write control registers; they are restored at the "
+	 "end",
+	 0, 90, OPTION_FLAG, offsetof(struct cli, program)},
+	{"data", "DIR", "Add a directory of data files (repeatable)", KEY_DATA, 90, OPTION_LIST, 0},
+	{"perfmon", "DIR",
+	 "Read the vendor's events from a copy of Intel's perfmon or Linux's pmu-events", 0, 90,
+	 OPTION_TEXT, offsetof(struct cli, perfmon)},
+	{"memory-peak", "RATE", "Peak memory bandwidth of one socket, such as 307.2GB/s",
+	 KEY_MEMORY_PEAK, 90, 0, 0},
+	{"color", "WHEN", "Colour values by quality and load: auto, always or never", KEY_COLOR, 90,
+	 0, 0},
+	{"units", "UNITS", "Prefixes of values in text: si (GB/s), iec (GiB/s) or raw (B/s)",
+	 KEY_UNITS, 90, 0, 0},
+	{"no-pager", NULL, "Do not use a pager for long texts", KEY_NO_PAGER, 90, 0, 0},
+	{"help", NULL, "Print this help and exit", 'h', -1, 0, 0},
+	{"usage", NULL, "Print a short usage and exit", KEY_USAGE, -1, 0, 0},
+	{"version", NULL, "Print the version and exit", 'V', -1, 0, 0},
+	{0},
+};
+
+bool cli_is_global(const char *word)
+{
+	const size_t len = strcspn(word, "=");
+	bool found = false;
+
+	for (const struct cli_option *o = globals; o->doc && !found; o++)
+		found = o->name && (word[1] == '-' ? strncmp(word + 2, o->name, len - 2) == 0
+						   : word[1] == o->key);
+	return found;
+}
+
+struct parser {
+	struct cli *cli;
+	const struct cli_syntax *syntax;
+	void *into;
+	struct cli_option *options; /* the command's, outputs, then global ones */
+	const char **values;        /* that were given, for each option; NULL: not yet */
+	size_t count, first_global;
+};
+
+struct unit {
+	const char *name; /* NULL ends a table */
+	double size;
+};
+
+/* Finds the unit behind a number; its size, or 0. */
+static double unit_size(const char *text, const struct unit *units)
+{
+	for (; units->name; units++)
+		if (strcmp(text, units->name) == 0)
+			return units->size;
+	return 0;
+}
+
+uint64_t cli_time(struct argp_state *state, const char *what, const char *text, uint64_t plain_ns,
+		  uint64_t least_ns)
+{
+	const char *wrong = NULL;
+	uint64_t ns = 0;
+	int err = uncore_duration_parse(text, plain_ns, &ns);
+
+	if (err == -EINVAL)
+		wrong = "is not a duration; write 100ms, 1s or 0.5s";
+	else if (err == -EDOM)
+		wrong = "does not end in a unit of time (ns, us, ms, s, min, h, d)";
+	else if (err || ns > YEAR_NS)
+		wrong = "is longer than a year";
+	else if (ns == 0)
+		wrong = "must be more than zero";
+	else if (ns < least_ns)
+		wrong = least_ns < NS_PER_MS ? "is shorter than 100 us" : "is shorter than 1 ms";
+	if (wrong)
+		argp_error(state, "%s: '%s' %s", what, text, wrong);
+	return ns;
+}
+
+uint64_t cli_count(struct argp_state *state, const char *what, const char *text)
+{
+	size_t len = strspn(text, "0123456789");
+	uint64_t count = strtoull(text, NULL, 10);
+	const char *wrong = NULL;
+
+	if (!len || text[len])
+		wrong = "is not a whole number";
+	else if (len > 10 || count > 1000000000)
+		wrong = "is more than a thousand million";
+	else if (count == 0)
+		wrong = "must be at least 1";
+	if (wrong)
+		argp_error(state, "%s: '%s' %s", what, text, wrong);
+	return count;
+}
+
+void cli_set_output(struct argp_state *state, const struct output **output, const char *name)
+{
+	const struct output *now = output_find(name);
+	size_t length = strcspn(name, "=");
+
+	if (*output && strncmp((*output)->name, name, length) != 0)
+		argp_error(state, "CSV and JSON exclude each other");
+	/* A form such as csv=wide stays when -x also selects CSV. */
+	if (!*output || name[length])
+		*output = now;
+}
+
+static const struct unit rate_units[] = {
+	{"B/s", 1},          {"kB/s", 1e3},         {"MB/s", 1e6},
+	{"GB/s", 1e9},       {"TB/s", 1e12},        {"KiB/s", 0x400},
+	{"MiB/s", 0x100000}, {"GiB/s", 0x40000000}, {"TiB/s", 0x10000000000},
+	{NULL, 0},
+};
+static const struct unit size_units[] = {
+	{"B", 1},          {"kB", 1e3},         {"MB", 1e6},
+	{"GB", 1e9},       {"TB", 1e12},        {"KiB", 0x400},
+	{"MiB", 0x100000}, {"GiB", 0x40000000}, {"TiB", 0x10000000000},
+	{NULL, 0},
+};
+
+/* Bytes, or bytes per second. */
+static double parse_amount(struct argp_state *state, const char *what, const char *text,
+			   const struct unit *units)
+{
+	bool rate = units == rate_units;
+	size_t len = cli_number_length(text);
+	double unit = unit_size(text + len + (text[len] == ' '), units);
+	double amount = strtod(text, NULL) * unit;
+	const char *wrong = NULL;
+
+	if (!len)
+		wrong = rate ? "is not a rate; write 307.2GB/s" : "is not a size; write 100MB";
+	else if (unit == 0)
+		wrong = rate ? "does not end in a unit of rates (B/s, kB/s, MB/s, GB/s, TB/s, "
+			       "KiB/s, MiB/s, GiB/s, TiB/s)"
+			     : "does not end in a unit of sizes (B, kB, MB, GB, TB, KiB, MiB, GiB, "
+			       "TiB)";
+	else if (!(amount > 0))
+		wrong = "must be more than zero";
+	else if (amount > 1e18)
+		wrong = rate ? "is more than any memory can transfer" : "is more than any disk has";
+	if (wrong)
+		argp_error(state, "%s: '%s' %s", what, text, wrong);
+	return amount;
+}
+
+static void print_help(struct argp_state *state)
+{
+	struct buffer text = {0};
+	FILE *f = open_memstream(&text.data, &text.len);
+
+	if (!f)
+		return;
+	argp_state_help(state, f, ARGP_HELP_STD_HELP & ~(unsigned)ARGP_HELP_EXIT_OK);
+	fclose(f);
+	exit(writer_print(&text));
+}
+
+/* Handles the global options that do not simply set a member. */
+static void other_global(void *into, int key, char *arg, struct argp_state *state)
+{
+	struct cli *cli = into;
+
+	switch (key) {
+	case KEY_DATA:
+		if (!*arg) /* would be the current directory */
+			argp_error(state, "--data: the name of the directory is empty");
+		cli->data = cli_realloc(cli->data, cli->data_count + 1, sizeof(*cli->data));
+		cli->data[cli->data_count++] = arg;
+		break;
+	case KEY_MEMORY_PEAK:
+		if (cli->memory_peak > 0) /* before the command */
+			argp_error(state, "--memory-peak is given twice");
+		cli->memory_peak = parse_amount(state, "--memory-peak", arg, rate_units);
+		break;
+	case KEY_COLOR:
+		if (!terminal_set_color(arg))
+			argp_error(state, "--color: '%s' is not auto, always or never", arg);
+		break;
+	case KEY_UNITS:
+		if (!human_set_units(arg))
+			argp_error(state, "--units: '%s' is not si, iec or raw", arg);
+		break;
+	case KEY_NO_PAGER:
+		writer_set_pager(false);
+		break;
+	case 'h':
+		print_help(state);
+		break;
+	case KEY_USAGE:
+		argp_state_help(state, stdout, ARGP_HELP_USAGE | ARGP_HELP_EXIT_OK);
+		break;
+	default: /* 'V' */
+		printf("uncore %s\n", uncore_version());
+		exit(CLI_OK);
+	}
+}
+
+static error_t take_option(struct parser *p, size_t i, char *arg, struct argp_state *state)
+{
+	const struct cli_option *o = &p->options[i];
+	bool global = i >= p->first_global;
+	void *into = global ? (void *)p->cli : p->into, *member = (char *)into + o->at;
+	const char *before = p->values[i];
+	char name[40], output[40];
+
+	if (o->key > 0 && o->key < 256)
+		snprintf(name, sizeof(name), "-%c", o->key);
+	else
+		snprintf(name, sizeof(name), "--%s", o->name);
+	if (o->type == OPTION_OUTPUT) {
+		snprintf(output, sizeof(output), "%s%s%s", o->name, arg ? "=" : "", arg ? arg : "");
+		if (!output_find(output))
+			argp_error(state, "%s: '%s' is not %s", name, arg, o->arg);
+		cli_set_output(state, member, output);
+		return 0;
+	}
+	if (o->arg && !arg)
+		return ARGP_ERR_UNKNOWN;
+	/* Rejects a second value, which would replace the first one (possibly before the command).
+	 * It may replace the value of a file. */
+	if (o->type == OPTION_TEXT && !p->cli->configured)
+		before = *(const char **)member;
+	if (o->arg && before && o->type != OPTION_LIST)
+		argp_error(state, "%s is given twice: '%s' and '%s'", name, before, arg);
+	p->values[i] = o->arg ? arg : NULL;
+	switch (o->type) {
+	case OPTION_FLAG:
+		*(bool *)member = true;
+		break;
+	case OPTION_TEXT:
+		*(const char **)member = arg;
+		break;
+	case OPTION_TIME:
+		*(uint64_t *)member = cli_time(state, name, arg, NS_PER_MS, 0);
+		break;
+	case OPTION_INTERVAL:
+		*(uint64_t *)member = cli_time(state, name, arg, NS_PER_MS, NS_PER_MS);
+		break;
+	case OPTION_COUNT:
+		*(uint64_t *)member = cli_count(state, name, arg);
+		break;
+	case OPTION_SIZE:
+		*(uint64_t *)member = (uint64_t)ceil(parse_amount(state, name, arg, size_units));
+		break;
+	case OPTION_OUTPUT:
+	case OPTION_OTHER:
+	case OPTION_LIST:
+		(global ? other_global : p->syntax->other)(into, o->key, arg, state);
+		break;
+	}
+	return 0;
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct parser *p = state->input;
+	const struct cli_syntax *s = p->syntax;
+
+	for (size_t i = 0; i < p->count; i++)
+		if (p->options[i].name && p->options[i].key == key)
+			return take_option(p, i, arg, state);
+	if (key == ARGP_KEY_ARG && s->argument)
+		s->argument(p->into, arg, state);
+	else if (key == ARGP_KEY_ARG)
+		argp_error(state, "'%s': this command takes no arguments", arg);
+	else if (key == ARGP_KEY_NO_ARGS && s->no_args)
+		argp_error(state, "%s", s->no_args);
+	else if (key == ARGP_KEY_END && s->check)
+		s->check(p->into, state);
+	else
+		return ARGP_ERR_UNKNOWN;
+	return 0;
+}
+
+static void add(struct parser *p, struct cli_option option)
+{
+	if (!option.key)
+		option.key = KEY_FIRST + (int)p->count;
+	p->options = cli_realloc(p->options, p->count + 1, sizeof(*p->options));
+	p->options[p->count++] = option;
+}
+
+void cli_parse(struct cli *cli, const struct cli_syntax *syntax, void *into, int argc, char **argv)
+{
+	struct parser p = {.cli = cli, .syntax = syntax, .into = into};
+	struct argp argp = {.parser = parse,
+			    .args_doc = syntax->args,
+			    .doc = syntax->doc,
+			    .help_filter = syntax->help_filter};
+	struct argp_option *options;
+
+	for (const struct cli_option *o = syntax->options; o && o->doc; o++)
+		add(&p, *o);
+	for (size_t i = 0; i < output_count && syntax->outputs != OUTPUTS_NONE; i++) {
+		const struct output *o = &outputs[i];
+
+		if (o->doc && (o->document || syntax->outputs == OUTPUTS_RECORDS))
+			add(&p, (struct cli_option){o->name, o->form, o->doc, o->key,
+						    syntax->outputs_group, OPTION_OUTPUT,
+						    syntax->outputs_at});
+	}
+	p.first_global = p.count;
+	/* Without options of the command they need no heading. */
+	for (const struct cli_option *o = globals + (p.count == 0); o->doc; o++)
+		add(&p, *o);
+	if (cli->commands) {
+		add(&p, (struct cli_option){0});
+		*(int *)into =
+			complete(cli, p.options, p.options + p.first_global, syntax->args, argv);
+		free(p.options);
+		return;
+	}
+	options = cli_realloc(NULL, p.count + 1, sizeof(*options));
+	p.values = cli_realloc(NULL, p.count, sizeof(*p.values));
+	memset(p.values, 0, p.count * sizeof(*p.values));
+	for (size_t i = 0; i < p.count; i++) {
+		const struct cli_option *o = &p.options[i];
+
+		options[i] = (struct argp_option){
+			o->name, o->name ? o->key : 0,
+			o->arg,  o->type == OPTION_OUTPUT ? OPTION_ARG_OPTIONAL : 0,
+			o->doc,  o->group};
+	}
+	options[p.count] = (struct argp_option){0};
+	argp.options = options;
+	if (argp_parse(&argp, argc, argv, syntax->flags | ARGP_NO_HELP, NULL, &p)) {
+		cli_error("out of memory");
+		exit(CLI_RUNTIME);
+	}
+	free(options);
+	free(p.values);
+	free(p.options);
+}

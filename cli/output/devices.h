@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/* PCI devices in text: names, links, the devices below a root port. */
+#ifndef CLI_DEVICES_H
+#define CLI_DEVICES_H
+
+#include "base/buffer.h"
+#include "uncore.h"
+
+/* "Mellanox ConnectX-6 Dx": the names of vendor and device in pci.ids, shortened; NULL: not known. */
+const char *device_name(const struct uncore_device *d);
+
+#define LINK_ROOM 64 /* enough for link_text() */
+
+/* "16 GT/s x16", as negotiated; "no link" without lanes, "?" when it is not known. */
+void link_text(char *into, size_t size, const struct uncore_device *port);
+
+/* The same, and what it could be when that is more: "8 GT/s x4 of 16 GT/s x16",
+ * "no link, up to 16 GT/s x16". */
+void link_of_text(char *into, size_t size, const struct uncore_device *port);
+
+/* "0001:01:00.0 nvme0 Samsung PM9A3 (nvme)": address, the kernel's names, device_name(), the driver. */
+void device_text(struct buffer *to, const struct uncore_device *d);
+
+/* The devices below a port as one line of text, "...; ...", the last ones as a count only. */
+void devices_below(struct buffer *to, const struct uncore *u, const struct uncore_device *port);
+
+#endif

@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: MIT */
+/* `uncore diff`: the metrics of two recordings, and whether they changed. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "loop/plan.h"
+#include "base/replay.h"
+#include "commands/options.h"
+#include "base/json.h"
+#include "output/output.h"
+#include "base/writer.h"
+#include "record/compare.h"
+
+enum { KEY_PER_SOCKET = 0x100, KEY_PER_CHANNEL, KEY_PER_PORT, KEY_NO_MERGE, KEY_REGION };
+
+/* The values of one row in both recordings. */
+struct compared {
+	char *name, *family, *place, *unit, *filter;
+	double *values[2];
+	size_t counts[2], rooms[2];
+};
+
+struct diff {
+	struct request request;
+	const struct output *output; /* NULL: text */
+	const char *files[2], *regions[2];
+	size_t file_count, region_count;
+	char *names[2]; /* as sources: FILE,region=TEXT */
+	struct compared *rows;
+	size_t row_count;
+	bool simulated;
+};
+
+/* ---- values ---- */
+
+/* Finds a row, which is usually at the expected index, since both recordings have the same
+ * order. */
+static struct compared *find_row(struct diff *d, size_t expected, const struct uncore_row *row)
+{
+	struct buffer place = {0};
+	struct compared *found = NULL;
+
+	out_place(&place, row->place);
+	if (row->place->role)
+		buffer_printf(&place, ", %s", row->place->role);
+	for (size_t i = 0; !found && i < d->row_count; i++) {
+		struct compared *c = &d->rows[(expected + i) % d->row_count];
+
+		if (cli_same(c->name, row->query->name) &&
+		    cli_same(c->family, row->query->family) && cli_same(c->place, place.data) &&
+		    cli_same(c->filter, row->query->filter))
+			found = c;
+	}
+	if (!found) {
+		bool metric = row->query->family;
+		char unit[OUT_UNIT_ROOM];
+
+		out_rate_unit(row, unit);
+		d->rows = cli_realloc(d->rows, d->row_count + 1, sizeof(*d->rows));
+		found = &d->rows[d->row_count++];
+		*found = (struct compared){
+			.name = cli_copy(row->query->name),
+			.family = cli_copy(row->query->family),
+			.place = cli_copy(place.data),
+			.unit = cli_copy(metric ? row->query->unit : unit),
+			.filter = cli_copy(row->query->filter),
+		};
+	}
+	buffer_free(&place);
+	return found;
+}
+
+static void add_value(struct compared *c, int side, double value)
+{
+	if (!isfinite(value))
+		return;
+	if (c->counts[side] == c->rooms[side]) {
+		c->rooms[side] = c->rooms[side] ? 2 * c->rooms[side] : 256;
+		c->values[side] =
+			cli_realloc(c->values[side], c->rooms[side], sizeof(*c->values[side]));
+	}
+	c->values[side][c->counts[side]++] = value;
+}
+
+/* Skips a short last interval of a session, whose values are imprecise. */
+static void add_sample(struct diff *d, int side, const struct uncore_sample *sample,
+		       uint64_t interval_ns)
+{
+	char unit[OUT_UNIT_ROOM];
+
+	if (uncore_sample_end_ns(sample) - uncore_sample_begin_ns(sample) < interval_ns / 2)
+		return;
+	for (size_t i = 0; i < uncore_sample_count(sample); i++) {
+		const struct uncore_row *row = uncore_sample_row(sample, i);
+
+		add_value(find_row(d, i, row), side,
+			  row->query->family ? row->value : row->rate * out_rate_unit(row, unit));
+	}
+}
+
+static int read_session(struct cli *cli, struct diff *d, int side, struct uncore_sample *sample)
+{
+	struct uncore_monitor *m;
+	int status = plan_make(cli, &d->request, false, &m), err;
+
+	if (status)
+		return status;
+	err = uncore_monitor_open(m);
+	if (!err)
+		err = uncore_monitor_start(m);
+	while (!err && (cli->replay->more || cli->replay->gap)) {
+		err = cli->replay->gap ? uncore_monitor_resume(m) : 0;
+		err = err ? err : uncore_monitor_read(m, sample);
+		if (!err)
+			add_sample(d, side, sample, cli->replay->interval_ns);
+	}
+	uncore_monitor_free(m);
+	return err ? cli_fail(cli, err) : CLI_OK;
+}
+
+static int read_file(const struct cli *cli, struct diff *d, int side)
+{
+	struct cli one = *cli;
+	struct buffer source = {0};
+	struct uncore_sample *sample = NULL;
+	int status;
+
+	buffer_printf(&source, "%s", d->files[d->file_count > 1 ? side : 0]);
+	if (d->region_count)
+		buffer_printf(&source, ",region=%s", d->regions[d->region_count > 1 ? side : 0]);
+	d->names[side] = cli_copy(source.data);
+	source.len = 0;
+	buffer_printf(&source, "replay:%s", d->names[side]);
+	one.source = source.data;
+	status = cli_open(&one);
+	if (!status && uncore_sample_new(&sample))
+		status = cli_fail(&one, -ENOMEM);
+	if (!status) {
+		one.replay->group_ns = one.replay->interval_ns;
+		d->simulated = d->simulated || uncore_is_simulated(one.u);
+		do
+			status = read_session(&one, d, side, sample);
+		while (!status && one.replay->sessions);
+	}
+	uncore_sample_free(sample);
+	cli_close(&one);
+	buffer_free(&source);
+	return status;
+}
+
+/* ---- outputs ---- */
+
+static const char *const verdicts[] = {
+	[VERDICT_SAME] = "no change",
+	[VERDICT_CHANGED] = "changed",
+	[VERDICT_UNKNOWN] = "cannot tell",
+};
+
+static void value_cell(struct table *t, double value, const char *unit)
+{
+	struct human h;
+
+	human_value(&h, value, unit);
+	table_cell(t, "%s", h.text);
+}
+
+static void share_cell(struct table *t, const char *sign, double share)
+{
+	if (isfinite(share))
+		table_cell(t, *sign ? "%s%.2f %%" : "%s%+.2f %%", sign, share * 100);
+	else
+		table_cell(t, "-");
+}
+
+static void text_row(struct table *t, const struct compared *row, const struct comparison *c)
+{
+	table_cell(t, "%s", row->name);
+	table_cell(t, "%s%s%s", row->place, row->filter ? ", " : "",
+		   row->filter ? row->filter : "");
+	value_cell(t, c->a.mean, row->unit);
+	value_cell(t, c->b.mean, row->unit);
+	share_cell(t, "", c->change);
+	share_cell(t, "±", c->error);
+	table_cell(t, "%s", verdicts[c->verdict]);
+	table_end_row(t, c->reason);
+}
+
+static json_t *side_document(const struct series *s, size_t count)
+{
+	return json_record(RECORD({"mean", value_real(s->mean)},
+				  {"deviation", value_real(s->deviation)},
+				  {"intervals", value_count(count)}));
+}
+
+static json_t *row_document(const struct compared *row, const struct comparison *c)
+{
+	return json_record(RECORD(
+		{"name", value_text(row->name)}, {"family", value_text(row->family)},
+		{"place", value_text(row->place)}, {"filter", value_text(row->filter)},
+		{"unit", value_text(row->unit)},
+		{"a", value_json(side_document(&c->a, row->counts[0]))},
+		{"b", value_json(side_document(&c->b, row->counts[1]))},
+		{"change", value_real(c->change)}, {"error", value_real(c->error)},
+		{"verdict", value_text(verdicts[c->verdict])}, {"reason", value_text(c->reason)}));
+}
+
+static int print(struct diff *d)
+{
+	static const struct table_column columns[] = {
+		{"NAME", TABLE_ALONE},   {"PLACE", 0},
+		{"A", TABLE_RIGHT},      {"B", TABLE_RIGHT},
+		{"CHANGE", TABLE_RIGHT}, {"AT 95 %", TABLE_RIGHT},
+		{"VERDICT", 0},          {NULL, 0},
+	};
+	json_t *rows = json_array();
+	struct buffer text = {0};
+	struct table t;
+
+	table_init(&t, columns);
+	if (d->simulated)
+		buffer_puts(&text, "SIMULATED: these values are invented.\n");
+	buffer_printf(&text, "A is %s, B is %s.\n\n", d->names[0], d->names[1]);
+	for (size_t i = 0; i < d->row_count; i++) {
+		struct compared *row = &d->rows[i];
+		struct comparison c;
+
+		compare_series(&c, row->values[0], row->counts[0], row->values[1], row->counts[1]);
+		if (d->output)
+			json_push(rows, row_document(row, &c));
+		else
+			text_row(&t, row, &c);
+	}
+	if (d->output) {
+		text.len = 0;
+		d->output->document(json_record(RECORD({"schema", value_count(JSON_SCHEMA)},
+						       {"source", value_text("diff")},
+						       {"simulated", value_flag(d->simulated)},
+						       {"a", value_text(d->names[0])},
+						       {"b", value_text(d->names[1])},
+						       {"changes", value_json(json_incref(rows))})),
+				    &text);
+	} else {
+		table_print(&t, &text);
+	}
+	json_decref(rows);
+	table_free(&t);
+	return writer_print(&text);
+}
+
+/* ---- the command ---- */
+
+static void parse_other(void *into, int key, char *arg, struct argp_state *state)
+{
+	static const enum uncore_level levels[] = {UNCORE_LEVEL_SOCKET, UNCORE_LEVEL_CHANNEL,
+						   UNCORE_LEVEL_PORT, UNCORE_LEVEL_INSTANCE};
+	struct diff *d = into;
+
+	if (key == KEY_REGION) {
+		if (d->region_count == 2)
+			argp_error(state, "two regions are compared: '%s' is one too many", arg);
+		d->regions[d->region_count++] = arg;
+		return;
+	}
+	if (key >= KEY_PER_SOCKET) {
+		if (d->request.level != UNCORE_LEVEL_MACHINE)
+			argp_error(state, "only one level is possible");
+		d->request.level = levels[key - KEY_PER_SOCKET];
+		return;
+	}
+	d->request.queries = cli_realloc(d->request.queries, d->request.query_count + 1,
+					 sizeof(*d->request.queries));
+	d->request.queries[d->request.query_count++] = (struct request_query){arg, key == 'M'};
+}
+
+static void take_file(void *into, char *arg, struct argp_state *state)
+{
+	struct diff *d = into;
+
+	if (d->file_count == 2)
+		argp_error(state, "'%s' is one argument too many: two recordings are compared",
+			   arg);
+	d->files[d->file_count++] = arg;
+}
+
+static void check(void *into, struct argp_state *state)
+{
+	struct diff *d = into;
+
+	if (d->file_count < 2 && d->region_count < 2)
+		argp_error(state,
+			   "two recordings are needed: uncore diff A B; or two regions of one");
+}
+
+int cmd_diff(struct cli *cli, int argc, char **argv)
+{
+	static const struct cli_option options[] = {
+		{"event", "LIST", "Only these of the recorded events", 'e', 1, OPTION_LIST, 0},
+		{"metrics", "LIST", "Only these of the recorded metrics (default: all)", 'M', 1,
+		 OPTION_LIST, 0},
+		{"per-socket", NULL, "One row for each socket", KEY_PER_SOCKET, 1, 0, 0},
+		{"per-channel", NULL, "One row for each memory channel", KEY_PER_CHANNEL, 1, 0, 0},
+		{"per-port", NULL, "One row for each PCIe root port", KEY_PER_PORT, 1, 0, 0},
+		{"no-merge", NULL, "One row for each PMU and CPU", KEY_NO_MERGE, 1, 0, 0},
+		{"region", "TEXT",
+		 "Only this region of both; if given twice: the first of A, the second of B",
+		 KEY_REGION, 1, OPTION_LIST, 0},
+		{0},
+	};
+	static const struct cli_syntax syntax = {
+		.doc = "Compares the recordings A and B: the mean of each metric in both, the "
+		       "change with its error, and whether it is more than noise.\v"
+		       "Recorded intervals are the samples. Verdicts: changed (at 99 %), no "
+		       "change (a change of 10 % would have been detected), cannot tell.",
+		.args = "A [B]",
+		.no_args = "two recordings are needed: uncore diff A B",
+		.options = options,
+		.outputs = OUTPUTS_DOCUMENTS,
+		.outputs_group = 1,
+		.outputs_at = offsetof(struct diff, output),
+		.other = parse_other,
+		.argument = take_file,
+		.check = check,
+	};
+	struct diff d = {0};
+	int status = CLI_OK;
+
+	cli_parse(cli, &syntax, &d, argc, argv);
+	if (cli->source || cli->root) {
+		cli_error("diff reads its files: --source and --root cannot be used");
+		status = CLI_USAGE;
+	}
+	for (int side = 0; !status && side < 2; side++)
+		status = read_file(cli, &d, side);
+	if (!status)
+		status = print(&d);
+	for (size_t i = 0; i < d.row_count; i++) {
+		struct compared *c = &d.rows[i];
+
+		free(c->name);
+		free(c->family);
+		free(c->place);
+		free(c->unit);
+		free(c->filter);
+		free(c->values[0]);
+		free(c->values[1]);
+	}
+	free(d.names[0]);
+	free(d.names[1]);
+	free(d.rows);
+	free(d.request.queries);
+	return status;
+}

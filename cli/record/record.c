@@ -1,0 +1,437 @@
+/* SPDX-License-Identifier: MIT */
+/* `uncore record`: counting as stat does it, into recordings that are rotated. */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "commands/stat.h"
+#include "record/flight.h"
+
+struct record {
+	struct stat_options stat; /* first: the offsets of its options are from there */
+	struct {
+		const char *path;
+		bool append;
+		uint64_t rotate_size, rotate_age_ns, keep; /* 0: none */
+		uint64_t flight_ns; /* time kept in memory; 0: no flight recorder */
+		const char *when;   /* the condition to write it; NULL: signals only */
+		uint64_t after_ns;  /* the delay of writing */
+	} o;
+	struct cli *cli;
+	const struct uncore_monitor *monitor;
+	struct recording file;
+	struct recording_head head;
+	const char *meta[20];
+	char memory_peak[40];
+	struct utsname uts;
+	bool open, append, failed;
+	bool paused;                    /* a session has ended, and the next has not begun */
+	uint64_t wall_ns, monotonic_ns; /* of the latest tick */
+	struct trigger trigger;
+	const char *why;             /* why the flight recorder must write, */
+	uint64_t trigger_ns;         /* since then */
+	uint64_t begin_ns;           /* of this file: its first interval */
+	uint64_t intervals, rotated; /* in all files */
+};
+
+static volatile sig_atomic_t asked; /* SIGUSR2 requests to write the intervals in memory */
+
+static void ask(int sig)
+{
+	asked = sig;
+}
+
+static int fail(struct record *r)
+{
+	r->failed = true;
+	cli_error("%s", r->file.error);
+	return CLI_RUNTIME;
+}
+
+static int create(struct record *r)
+{
+	int err;
+
+	r->head.append = r->append;
+	r->append = false; /* the files after it are new */
+	err = recording_create(&r->file, r->o.path, &r->head);
+	r->open = true;
+	r->begin_ns = UINT64_MAX;
+	if (!err)
+		return CLI_OK;
+	fail(r);
+	return err == -EEXIST ? CLI_USAGE : CLI_RUNTIME;
+}
+
+static int open_record(void *context, const struct uncore_monitor *m)
+{
+	struct record *r = context;
+	const struct request *request = &r->stat.request;
+	const char *network = r->o.flight_ns ? NULL : recording_network(r->o.path);
+	const char **pair = r->meta;
+	bool simulated = uncore_is_simulated(r->cli->u);
+
+	r->monitor = m;
+	r->append = r->o.append;
+	if (network)
+		cli_error("note: %s is on %s, where file locks may not exclude other writers; no "
+			  "other process can read it before recording ends",
+			  r->o.path, network);
+	uname(&r->uts);
+	*pair++ = "uncore";
+	*pair++ = uncore_version();
+	*pair++ = "host";
+	*pair++ = simulated ? NULL : r->uts.nodename;
+	*pair++ = "source";
+	*pair++ = uncore_source(r->cli->u);
+	*pair++ = "simulated";
+	*pair++ = simulated ? "1" : "0";
+	*pair++ = "snapshot";
+	*pair++ = r->cli->snapshot;
+	if (r->cli->memory_peak > 0) {
+		snprintf(r->memory_peak, sizeof(r->memory_peak), "%.17g", r->cli->memory_peak);
+		*pair++ = "memory_peak";
+		*pair++ = r->memory_peak;
+	}
+	r->head = (struct recording_head){.meta = r->meta,
+					  .command_line = r->cli->command_line,
+					  .interval_ns = request->when.interval_ns,
+					  .sample_ns = request->sample_ns,
+					  .above = request->sample_ns ? request_above(request) : 0,
+					  .in_memory = r->o.flight_ns > 0,
+					  .monitor = m};
+	return create(r);
+}
+
+/* Renames a recording, or removes it (`to` is NULL), with its log, which exists while another
+ * process reads it. The file may be missing, since the user may have moved it. */
+static int move_file(const char *from, const char *to)
+{
+	static const char *const parts[] = {"-wal", "-shm", ""};
+	struct buffer old = {0}, new = {0};
+	int err = 0;
+
+	for (size_t i = 0; !err && i < sizeof(parts) / sizeof(*parts); i++) {
+		old.len = new.len = 0;
+		buffer_printf(&old, "%s%s", from, parts[i]);
+		buffer_printf(&new, "%s%s", to ? to : "", parts[i]);
+		err = to ? rename(old.data, new.data) : unlink(old.data);
+		err = err && errno != ENOENT ? -errno : 0;
+	}
+	if (err)
+		cli_error("%s: cannot be renamed: %s", from, strerror(-err));
+	buffer_free(&old);
+	buffer_free(&new);
+	return err ? CLI_RUNTIME : CLI_OK;
+}
+
+/* Renames FILE.N to FILE.N+1, and FILE to FILE.1. Only --keep removes files. */
+static int shift_files(const struct record *r)
+{
+	struct buffer from = {0}, to = {0};
+	uint64_t last = 1;
+	int status = CLI_OK;
+
+	for (;; last++) {
+		to.len = 0;
+		buffer_printf(&to, "%s.%llu", r->o.path, (unsigned long long)last);
+		if (access(to.data, F_OK))
+			break;
+	}
+	for (; !status && last; last--) {
+		from.len = to.len = 0;
+		buffer_printf(&to, "%s.%llu", r->o.path, (unsigned long long)last);
+		if (last > 1)
+			buffer_printf(&from, "%s.%llu", r->o.path, (unsigned long long)last - 1);
+		else
+			buffer_puts(&from, r->o.path);
+		status = move_file(from.data, r->o.keep && last > r->o.keep ? NULL : to.data);
+	}
+	buffer_free(&from);
+	buffer_free(&to);
+	return status;
+}
+
+/* Whether the file is full: the next interval belongs into a new one. */
+static bool is_due(struct record *r)
+{
+	if (r->o.flight_ns || r->begin_ns == UINT64_MAX)
+		return false;
+	return (r->o.rotate_age_ns && r->monotonic_ns - r->begin_ns >= r->o.rotate_age_ns) ||
+	       (r->o.rotate_size && recording_size(&r->file) >= r->o.rotate_size);
+}
+
+/* Begins a new file when there is an interval for it, so that no file is without one. The last
+ * readings of a file are also the first ones of the next file. */
+static int rotate(struct record *r)
+{
+	struct buffer name = {0};
+	struct recording before;
+	int err = recording_end(&r->file, r->paused ? "disabled" : "rotated"), status;
+
+	if (err) {
+		r->intervals -= r->file.batch_count;
+		return fail(r);
+	}
+	recording_close_file(&r->file);
+	before = r->file;
+	r->open = false;
+	r->rotated++;
+	status = shift_files(r);
+	status = status ? status : create(r);
+	buffer_printf(&name, "%s.1", r->o.path);
+	if (!status && access(name.data, F_OK) == 0 && recording_copy_marks(&r->file, name.data))
+		status = fail(r);
+	if (!status && recording_continue(&r->file, &before))
+		status = fail(r);
+	recording_close(&before);
+	buffer_free(&name);
+	return status;
+}
+
+static int start_record(void *context, bool again)
+{
+	struct record *r = context;
+	int status = CLI_OK;
+
+	(void)again;
+	if (r->paused && is_due(r))
+		status = rotate(r);
+	else if (r->paused && recording_resume(&r->file, &r->head))
+		status = fail(r);
+	r->paused = false;
+	return status ? status : recording_start(&r->file, r->monitor) ? fail(r) : CLI_OK;
+}
+
+/* Writes the intervals in memory; an older file is renamed. */
+static int write_flight(struct record *r, const char *why)
+{
+	int status = r->rotated ? shift_files(r) : CLI_OK;
+
+	if (status)
+		return status;
+	if (flight_write(&r->file, r->o.path))
+		return fail(r);
+	r->rotated++;
+	r->why = NULL;
+	cli_error("%s: written (%s)", r->o.path, why);
+	return CLI_OK;
+}
+
+static int fly(struct record *r, const struct uncore_sample *sample)
+{
+	uint64_t end_ns = uncore_sample_end_ns(sample), keep_ns = r->o.flight_ns;
+	bool fired = false, by_signal = asked != 0;
+	int err = r->o.when ? trigger_update(&r->trigger, sample, &fired) : 0;
+
+	asked = 0;
+	if (err) {
+		cli_error(err == -ENOENT ? "--when: no row of '%s' is recorded"
+					 : "--when: no row of '%s' has a ceiling, which %% needs; "
+					   "--memory-peak sets the ceiling of memory",
+			  r->trigger.name);
+		r->failed = true;
+		return CLI_USAGE;
+	}
+	if (!r->why && (fired || by_signal)) {
+		r->why = fired ? r->o.when : "SIGUSR2";
+		r->trigger_ns = end_ns;
+	}
+	keep_ns += r->why ? end_ns - r->trigger_ns : 0;
+	if (flight_trim(&r->file, end_ns > keep_ns ? end_ns - keep_ns : 0))
+		return fail(r);
+	return r->why && end_ns - r->trigger_ns >= r->o.after_ns ? write_flight(r, r->why) : CLI_OK;
+}
+
+static int add_window(void *context, const struct frame *f)
+{
+	struct record *r = context;
+	int status = is_due(r) ? rotate(r) : CLI_OK;
+
+	if (status)
+		return status;
+	if (r->begin_ns == UINT64_MAX)
+		r->begin_ns = uncore_sample_begin_ns(f->sample);
+	r->wall_ns = f->wall_ns;
+	r->monotonic_ns = f->monotonic_ns;
+	r->intervals++;
+	if (recording_add(&r->file, r->monitor, f->sample)) {
+		r->intervals -= r->file.batch_count;
+		return fail(r);
+	}
+	return r->o.flight_ns ? fly(r, f->sample) : CLI_OK;
+}
+
+static int control_record(void *context, const struct control_request *q, const char **refused)
+{
+	struct record *r = context;
+	/* In a simulation with steps the time is that of its readings. */
+	bool stepped = uncore_is_simulated(r->cli->u) &&
+		       strstr(uncore_source(r->cli->u), ",step=") != NULL;
+	int err = 0;
+
+	if (q->command == CONTROL_DISABLE) {
+		err = recording_pause(&r->file, "disabled");
+		r->paused = true;
+	} else if (q->command == CONTROL_MARK) {
+		err = recording_mark(&r->file, stepped ? r->wall_ns : q->wall_ns,
+				     stepped ? r->monotonic_ns : q->monotonic_ns, q->text);
+	} else if (!r->o.flight_ns) {
+		*refused = "snapshot needs --flight: without it everything is written";
+	} else if (!r->intervals) {
+		*refused = "snapshot: no interval has ended yet";
+	} else {
+		return write_flight(r, "snapshot");
+	}
+	return err ? fail(r) : CLI_OK;
+}
+
+static int end_record(struct record *r, int status)
+{
+	int err = 0;
+
+	if (r->why && !status && !r->failed)
+		status = write_flight(r, r->why);
+	/* After an error the committed data are kept. */
+	if (r->open && !r->failed)
+		err = recording_end(&r->file, r->paused ? "disabled" : "complete");
+	if (err) {
+		r->intervals -= r->file.batch_count;
+		status = fail(r);
+	}
+	if (r->open && !r->o.flight_ns && (r->intervals || !r->failed))
+		cli_error("%s: recorded %llu interval%s in %llu file%s", r->o.path,
+			  (unsigned long long)r->intervals, r->intervals == 1 ? "" : "s",
+			  (unsigned long long)r->rotated + 1, r->rotated ? "s" : "");
+	if (r->open)
+		recording_close(&r->file);
+	trigger_free(&r->trigger);
+	return status;
+}
+
+/* Chooses the default presets that this machine can count. */
+static int choose_presets(struct cli *cli, struct stat_options *o)
+{
+	for (const struct command *c = cli->presets; c->name; c++) {
+		struct uncore_monitor *m;
+		char *list, *rest, *pattern;
+		bool countable = false;
+
+		if (!c->metrics || strcmp(c->name, "cache") == 0 || strcmp(c->name, "matrix") == 0)
+			continue;
+		if (uncore_monitor_new(&m, cli->u))
+			return cli_fail(cli, -ENOMEM);
+		rest = list = cli_copy(c->metrics);
+		while (!countable && (pattern = strsep(&rest, ",")))
+			countable = uncore_monitor_add_metrics(m, pattern) == 0;
+		if (countable)
+			stat_add_preset(o, c);
+		free(list);
+		uncore_monitor_free(m);
+	}
+	return CLI_OK;
+}
+
+/* Checks and prepares --flight and --when before counting. */
+static int prepare_flight(struct record *r)
+{
+	const struct sigaction action = {.sa_handler = ask, .sa_flags = SA_RESTART};
+
+	if ((r->o.when || r->o.after_ns) && !r->o.flight_ns)
+		cli_error("--when and --after need --flight");
+	else if (r->o.flight_ns && (r->o.append || r->o.rotate_size || r->o.rotate_age_ns))
+		cli_error("--flight excludes --append, --rotate-size and --rotate-age");
+	else if (r->o.when && !trigger_parse(&r->trigger, r->o.when))
+		cli_error(
+			"--when: '%s' is not METRIC > VALUE or METRIC < VALUE, optionally with "
+			"%% (of the ceiling) and 'for TIME'; VALUE is a number such as 80 or 1.5e9",
+			r->o.when);
+	else if (r->o.flight_ns && access(r->o.path, F_OK) == 0)
+		cli_error("%s: the file exists: choose another one", r->o.path);
+	else
+		return r->o.flight_ns && sigaction(SIGUSR2, &action, NULL) ? CLI_RUNTIME : CLI_OK;
+	return CLI_USAGE;
+}
+
+static void check(void *into, struct argp_state *state)
+{
+	const struct record *r = into;
+
+	if (!r->o.path)
+		argp_error(state, "a recording needs a file: -o");
+}
+
+static const char doc[] =
+	"Records the readings of counters, and the values of metrics and events, into a file: an "
+	"SQLite database, one interval after another (1 s).\v"
+	"PRESET selects the metrics of mem, pcie, link, cache or matrix. Without PRESET, -M and "
+	"-e: the metrics of mem, pcie and link that this machine has. Recording ends with Ctrl-C, "
+	"SIGTERM, --timeout, COUNT intervals or COMMAND.";
+
+int cmd_record(struct cli *cli, int argc, char **argv)
+{
+#define AT(member) offsetof(struct record, o.member)
+	static const struct cli_option more[] = {
+		{NULL, NULL, "What to count (default: the metrics of mem, pcie and link):", 0, 1, 0,
+		 0},
+		{"output", "FILE", "The recording, a file that does not exist yet", 'o', 4,
+		 OPTION_TEXT, AT(path)},
+		{"append", NULL, "Add to FILE, a recording of the same counters", 0, 4, OPTION_FLAG,
+		 AT(append)},
+		{"rotate-size", "SIZE", "Begin a new file at this size (100MB)", 0, 4, OPTION_SIZE,
+		 AT(rotate_size)},
+		{"rotate-age", "TIME", "Begin a new file after this time (1h)", 0, 4, OPTION_TIME,
+		 AT(rotate_age_ns)},
+		{"keep", "N", "Keep the latest N renamed files, FILE.1 to FILE.N", 0, 4,
+		 OPTION_COUNT, AT(keep)},
+		{"flight", "TIME",
+		 "Keep the last TIME in memory; write it at SIGUSR2, or when the condition of "
+		 "--when is met",
+		 0, 4, OPTION_TIME, AT(flight_ns)},
+		{"when", "CONDITION", "With --flight: 'METRIC > 80 % for 20ms', 'METRIC < 1e9'", 0,
+		 4, OPTION_TEXT, AT(when)},
+		{"after", "TIME",
+		 "With --flight: write the file TIME after the signal or the condition", 0, 4,
+		 OPTION_TIME, AT(after_ns)},
+		{0},
+	};
+	static const struct cli_syntax syntax = {
+		.doc = doc,
+		.args = "[PRESET ...] [INTERVAL [COUNT]] [-- COMMAND ...]",
+		.options = more,
+		.check = check};
+	struct record r = {.cli = cli,
+			   .stat = {.known_presets = cli->presets,
+				    .default_interval_ns = NS_PER_S,
+				    .print.output = output_find("text")}};
+	struct request *request = &r.stat.request;
+	struct sink sink = {.context = &r,
+			    .live = "record",
+			    .opened = open_record,
+			    .start = start_record,
+			    .take = add_window,
+			    .control = control_record};
+	int status;
+
+	stat_parse(cli, &r.stat, &syntax, argc, argv);
+	cli->takes_snapshot = true;
+	sink.file = r.o.path;
+	status = prepare_flight(&r);
+	if (!status)
+		status = cli_open(cli);
+	/* Levels of rows that need no further counters. */
+	request->levels = 1u << UNCORE_LEVEL_MACHINE | 1u << UNCORE_LEVEL_CHANNEL;
+	if (!status && uncore_socket_count(cli->u) > 1)
+		request->levels |= 1u << UNCORE_LEVEL_SOCKET;
+	if (!status && !request->preset_count && !request->query_count)
+		status = choose_presets(cli, &r.stat);
+	if (!status)
+		status = stat_count(cli, &r.stat, &sink);
+	status = end_record(&r, status);
+	free(request->queries);
+	return status;
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/* What reading and writing a recording share. */
+#ifndef CLI_RECORDING_STORE_H
+#define CLI_RECORDING_STORE_H
+
+#include <sqlite3.h>
+
+#include "record/recording.h"
+
+/* Sets the error, after the name of the file; returns `err`. */
+int store_fail(struct recording *r, int err, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+/* Sets the error from SQLite's state; returns a negative errno. */
+int store_sql_fail(struct recording *r);
+
+/* Runs statements without results. The format is SQLite's, with %Q for a quoted text. */
+int store_run(struct recording *r, const char *sql);
+int store_run_format(struct recording *r, const char *fmt, ...);
+/* Prepares a statement; ends it, after sqlite3_step() has returned `code`. */
+int store_prepare(struct recording *r, const char *sql, sqlite3_stmt **out);
+int store_finish(struct recording *r, sqlite3_stmt *s, int code);
+/* Reads a number; `otherwise` if the query has no result. */
+int store_number(struct recording *r, const char *sql, int64_t otherwise, int64_t *out);
+
+/* Opens the file of r->path, which is never one of SQLite's own names. */
+int store_open(struct recording *r, int flags);
+/* -ENOTSUP, -EINVAL: the open database has a newer format, or is not a recording. */
+int store_check(struct recording *r);
+int store_read_counters(struct recording *r);
+
+/* The columns of the table `row`, as parameters 1 to 13 of a statement. */
+void store_bind_row(sqlite3_stmt *s, size_t number, const struct uncore_row *row);
+
+/* ---- values as they were recorded: shown.c ---- */
+
+struct shown {
+	sqlite3_int64 *rows; /* ids, by row of a sample; -1: not recorded */
+	char **reasons;      /* of the latest interval */
+	size_t count;
+};
+
+/* Copies the rows of a sample, with the recorded values of metrics at this tick. Their reasons are
+ * valid until the next call. Each monitor needs its own `shown`, which is zeroed at first. Returns
+ * 0 or a negative errno. */
+int shown_put(struct shown *s, struct recording *file, uint64_t tick,
+	      const struct uncore_sample *sample, struct uncore_row *rows);
+void shown_free(struct shown *s);
+
+#endif

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: MIT */
+#include "serve/access/settings.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <yaml.h>
+
+#include "base/cli.h"
+#include "base/buffer.h"
+
+#define FILE_MOST (1u << 20)
+#define MOST_LEVELS 16
+#define MOST_KEYS 4096 /* they are compared pair by pair */
+
+struct reader {
+	yaml_parser_t parser;
+	yaml_event_t event; /* the current one */
+	const char *path;
+	struct settings *out;
+	char **keys; /* the names of all keys so far */
+	size_t key_count;
+};
+
+static bool fail(const struct reader *r, const yaml_mark_t *at, const char *what)
+{
+	cli_error("%s:%zu:%zu: %s", r->path, at->line + 1, at->column + 1, what);
+	return false;
+}
+
+/* Reads the next event in place of the current one. */
+static bool next(struct reader *r)
+{
+	const yaml_event_t *event = &r->event;
+	bool marked = false;
+
+	yaml_event_delete(&r->event);
+	if (!yaml_parser_parse(&r->parser, &r->event))
+		return fail(r, &r->parser.problem_mark,
+			    r->parser.problem ? r->parser.problem : "not YAML");
+	if (event->type == YAML_SCALAR_EVENT)
+		marked = event->data.scalar.anchor || event->data.scalar.tag;
+	else if (event->type == YAML_SEQUENCE_START_EVENT)
+		marked = event->data.sequence_start.anchor || event->data.sequence_start.tag;
+	else if (event->type == YAML_MAPPING_START_EVENT)
+		marked = event->data.mapping_start.anchor || event->data.mapping_start.tag;
+	if (marked || event->type == YAML_ALIAS_EVENT)
+		return fail(r, &event->start_mark,
+			    "anchors, aliases and tags are not allowed; quote text that begins "
+			    "with '&', '*' or '!'");
+	if (event->type == YAML_SCALAR_EVENT &&
+	    strlen((const char *)event->data.scalar.value) != event->data.scalar.length)
+		return fail(r, &event->start_mark, "text must not hold a NUL character");
+	return true;
+}
+
+static struct setting *add(struct settings *s, struct setting setting)
+{
+	s->items = cli_realloc(s->items, s->count + 1, sizeof(*s->items));
+	s->items[s->count] = setting;
+	return &s->items[s->count++];
+}
+
+/* The current event is a key of the map `above`. */
+static bool take_key(struct reader *r, const char *above, struct setting *key)
+{
+	const yaml_event_t *event = &r->event;
+	struct buffer name = {0};
+
+	if (event->type != YAML_SCALAR_EVENT || !event->data.scalar.length)
+		return fail(r, &event->start_mark, "a key must be a text, and not empty");
+	if (r->key_count == MOST_KEYS)
+		return fail(r, &event->start_mark, "the file has more than 4096 keys");
+	buffer_printf(&name, "%s%s%s", above, *above ? "." : "", event->data.scalar.value);
+	*key = (struct setting){.name = name.data,
+				.line = (int)event->start_mark.line + 1,
+				.column = (int)event->start_mark.column + 1};
+	r->keys = cli_realloc(r->keys, r->key_count + 1, sizeof(*r->keys));
+	r->keys[r->key_count++] = key->name;
+	for (size_t i = 0; i + 1 < r->key_count; i++) {
+		if (strcmp(r->keys[i], key->name) != 0)
+			continue;
+		cli_error("%s:%d:%d: the key '%s' is here twice", r->path, key->line, key->column,
+			  key->name);
+		return false;
+	}
+	return true;
+}
+
+/* Skips a list, which has begun with the current event. */
+static bool skip(struct reader *r)
+{
+	for (int depth = 1; depth;) {
+		if (!next(r))
+			return false;
+		depth += r->event.type == YAML_SEQUENCE_START_EVENT ||
+			 r->event.type == YAML_MAPPING_START_EVENT;
+		depth -= r->event.type == YAML_SEQUENCE_END_EVENT ||
+			 r->event.type == YAML_MAPPING_END_EVENT;
+	}
+	return true;
+}
+
+/* Adds the settings of a map, which has begun with the current event. */
+static bool read_map(struct reader *r, const char *above, int level)
+{
+	if (level > MOST_LEVELS)
+		return fail(r, &r->event.start_mark, "maps are nested more than 16 levels deep");
+	for (;;) {
+		struct setting s = {0};
+		size_t before = r->out->count;
+		bool good = next(r);
+
+		if (!good || r->event.type == YAML_MAPPING_END_EVENT)
+			return good;
+		if (!take_key(r, above, &s) || !next(r))
+			return false;
+		s.text_line = (int)r->event.start_mark.line + 1;
+		s.text_column = (int)r->event.start_mark.column + 1;
+		if (r->event.type == YAML_MAPPING_START_EVENT)
+			good = read_map(r, s.name, level + 1);
+		else if (r->event.type == YAML_SEQUENCE_START_EVENT)
+			good = skip(r);
+		else
+			s.text = cli_copy((const char *)r->event.data.scalar.value);
+		if (!good)
+			return false;
+		/* A map is a setting only if it is empty. */
+		if (r->out->count == before)
+			add(r->out, s)->name = cli_copy(s.name);
+	}
+}
+
+static bool read_file(struct reader *r)
+{
+	const yaml_event_t *event = &r->event;
+
+	do
+		if (!next(r))
+			return false;
+	while (event->type == YAML_STREAM_START_EVENT || event->type == YAML_DOCUMENT_START_EVENT);
+	if (event->type != YAML_MAPPING_START_EVENT)
+		return fail(r, &event->start_mark, "a map of settings is missing");
+	if (!read_map(r, "", 1))
+		return false;
+	while (event->type != YAML_STREAM_END_EVENT) {
+		if (!next(r))
+			return false;
+		if (event->type == YAML_DOCUMENT_START_EVENT)
+			return fail(r, &event->start_mark, "a second document is not allowed");
+	}
+	return true;
+}
+
+int settings_read(struct settings *out, const char *path)
+{
+	struct reader r = {.path = path, .out = out};
+	struct buffer text = {0};
+	const char *why = buffer_read_file(&text, path, FILE_MOST);
+	bool good = false;
+
+	*out = (struct settings){0};
+	if (why || !yaml_parser_initialize(&r.parser)) {
+		cli_error("%s: %s", path, why ? why : "out of memory");
+	} else {
+		/* Else libyaml would take UTF-16, too. */
+		yaml_parser_set_encoding(&r.parser, YAML_UTF8_ENCODING);
+		yaml_parser_set_input_string(&r.parser, (const unsigned char *)buffer_text(&text),
+					     text.len);
+		good = read_file(&r);
+		yaml_event_delete(&r.event);
+		yaml_parser_delete(&r.parser);
+	}
+	for (size_t i = 0; i < r.key_count; i++)
+		free(r.keys[i]);
+	free(r.keys);
+	buffer_free(&text);
+	return good ? CLI_OK : CLI_RUNTIME;
+}
+
+void settings_free(struct settings *s)
+{
+	for (size_t i = 0; i < s->count; i++) {
+		free(s->items[i].name);
+		free(s->items[i].text);
+	}
+	free(s->items);
+	*s = (struct settings){0};
+}

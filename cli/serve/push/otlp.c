@@ -1,0 +1,467 @@
+/* SPDX-License-Identifier: MIT */
+#include "serve/push/otlp.h"
+
+#include <curl/curl.h>
+#include <dlfcn.h>
+#include <jansson.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <time.h>
+
+#include "base/cli.h"
+
+#define TIMEOUT_MS 10000       /* of a request; OpenTelemetry's default */
+#define LAST_NS (3 * NS_PER_S) /* for the last request, when the process ends */
+#define RETRY_NS NS_PER_S      /* the first time, and twice as long each time after, up to: */
+#define RETRY_MOST_NS (60 * NS_PER_S)
+#define ANSWER_ROOM 4096
+#define AUTHORITY_MOST (16u << 20) /* bytes */
+
+/* libcurl with all that it needs would double the time that each start of the command takes: it is loaded when it is needed. */
+struct curl_library {
+	void *handle;
+	CURLcode (*global_init)(long flags);
+	CURL *(*easy_init)(void);
+	CURLcode (*easy_setopt)(CURL *curl, CURLoption option, ...);
+	CURLcode (*easy_perform)(CURL *curl);
+	CURLcode (*easy_getinfo)(CURL *curl, CURLINFO info, ...);
+	const char *(*easy_strerror)(CURLcode code);
+	void (*easy_cleanup)(CURL *curl);
+	struct curl_slist *(*slist_append)(struct curl_slist *list, const char *text);
+	void (*slist_free_all)(struct curl_slist *list);
+};
+
+struct otlp {
+	struct curl_library lib;
+	CURL *curl;
+	char *url;
+	struct curl_slist *headers;
+	char *resource;    /* JSON */
+	uint64_t start_ns; /* since 1970 */
+	pthread_t thread;
+	bool running;
+	pthread_mutex_t lock; /* for what follows */
+	pthread_cond_t changed;
+	struct buffer text; /* to be sent; empty: none */
+	bool stopping;
+	uint64_t stop_ns; /* when the last request is cut */
+	/* The thread's. */
+	bool failed;                /* the last request, which was reported */
+	uint64_t wait_ns, retry_ns; /* how long it waits before it tries again, and until when */
+	char answer[ANSWER_ROOM];
+	size_t answer_len;
+};
+
+/* ---- the library ---- */
+
+static int load(struct curl_library *lib)
+{
+	/* Debian's with GnuTLS first: serve has GnuTLS loaded already. The interface is the same. */
+	static const char *const names[] = {"libcurl-gnutls.so.4", "libcurl.so.4"};
+	const struct {
+		const char *name;
+		size_t at;
+	} functions[] = {
+		{"curl_global_init", offsetof(struct curl_library, global_init)},
+		{"curl_easy_init", offsetof(struct curl_library, easy_init)},
+		{"curl_easy_setopt", offsetof(struct curl_library, easy_setopt)},
+		{"curl_easy_perform", offsetof(struct curl_library, easy_perform)},
+		{"curl_easy_getinfo", offsetof(struct curl_library, easy_getinfo)},
+		{"curl_easy_strerror", offsetof(struct curl_library, easy_strerror)},
+		{"curl_easy_cleanup", offsetof(struct curl_library, easy_cleanup)},
+		{"curl_slist_append", offsetof(struct curl_library, slist_append)},
+		{"curl_slist_free_all", offsetof(struct curl_library, slist_free_all)},
+	};
+
+	for (size_t i = 0; !lib->handle && i < sizeof(names) / sizeof(*names); i++)
+		lib->handle = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
+	for (size_t i = 0; lib->handle && i < sizeof(functions) / sizeof(*functions); i++) {
+		void *function = dlsym(lib->handle, functions[i].name);
+
+		if (!function)
+			return CLI_RUNTIME;
+		memcpy((char *)lib + functions[i].at, &function, sizeof(function));
+	}
+	return lib->handle ? CLI_OK : CLI_RUNTIME;
+}
+
+/* ---- the environment ---- */
+
+static int digit(char c)
+{
+	const char *digits = "0123456789abcdef", *at = c ? strchr(digits, c | 0x20) : NULL;
+
+	return at ? (int)(at - digits) : -1;
+}
+
+/* "%2C": ','. In place. */
+static void decode(char *text)
+{
+	char *to = text;
+
+	for (; *text; text++) {
+		int high = *text == '%' ? digit(text[1]) : -1;
+		int low = high >= 0 ? digit(text[2]) : -1;
+
+		*to++ = low >= 0 ? (char)(high * 16 + low) : *text;
+		text += low >= 0 ? 2 : 0;
+	}
+	*to = '\0';
+}
+
+static char *trim(char *text)
+{
+	char *end;
+
+	text += strspn(text, " \t");
+	for (end = text + strlen(text); end > text && strchr(" \t", end[-1]);)
+		*--end = '\0';
+	return text;
+}
+
+/* "name=value,name=value", with percent signs: calls take() for each. */
+static void read_list(struct otlp *o, const char *variable, void *into,
+		      void (*take)(struct otlp *o, void *into, const char *name, const char *value))
+{
+	char *copy = cli_copy(getenv(variable)), *rest = copy, *name, *value;
+
+	while (rest && (name = strsep(&rest, ","))) {
+		value = strchr(name, '=');
+		if (!value)
+			continue;
+		*value++ = '\0';
+		decode(value = trim(value));
+		decode(name = trim(name));
+		if (*name)
+			take(o, into, name, value);
+	}
+	free(copy);
+}
+
+static void add_header(struct otlp *o, void *into, const char *name, const char *value)
+{
+	struct buffer line = {0};
+
+	(void)into;
+	buffer_printf(&line, "%s: %s", name, value);
+	if (!line.data[strcspn(line.data, "\r\n")])
+		o->headers = o->lib.slist_append(o->headers, line.data);
+	buffer_free(&line);
+}
+
+static void add_attribute(struct otlp *o, void *into, const char *name, const char *value)
+{
+	(void)o;
+	/* Without effect when the text is no UTF-8. */
+	json_object_set_new(into, name, json_string(value));
+}
+
+/* Of this process, on this machine. Collectors make `job` and `instance` of Prometheus of service.name and service.instance.id. */
+static char *make_resource(struct otlp *o)
+{
+	json_t *found = json_object(), *list = json_array(), *value;
+	const char *service = getenv("OTEL_SERVICE_NAME");
+	struct utsname system = {0};
+	char *text;
+
+	uname(&system);
+	add_attribute(o, found, "service.name", "uncore");
+	add_attribute(o, found, "service.instance.id", system.nodename);
+	add_attribute(o, found, "service.version", uncore_version());
+	add_attribute(o, found, "host.name", system.nodename);
+	read_list(o, "OTEL_RESOURCE_ATTRIBUTES", found, add_attribute);
+	if (service && *service)
+		add_attribute(o, found, "service.name", service);
+	for (void *i = json_object_iter(found); i; i = json_object_iter_next(found, i))
+		json_array_append_new(list,
+				      json_pack("{s:s, s:{s:O}}", "key", json_object_iter_key(i),
+						"value", "stringValue", json_object_iter_value(i)));
+	value = json_pack("{s:O}", "attributes", list);
+	text = json_dumps(value, JSON_COMPACT);
+	json_decref(value);
+	json_decref(list);
+	json_decref(found);
+	return text;
+}
+
+/* ---- a request ---- */
+
+static size_t take_answer(char *data, size_t size, size_t count, void *context)
+{
+	struct otlp *o = context;
+	size_t len = size * count, room = sizeof(o->answer) - o->answer_len;
+
+	memcpy(o->answer + o->answer_len, data, len < room ? len : room);
+	o->answer_len += len < room ? len : room;
+	return len;
+}
+
+/* Is called about once a second. */
+static int is_cut(void *context, curl_off_t a, curl_off_t b, curl_off_t c, curl_off_t d)
+{
+	struct otlp *o = context;
+	bool cut;
+
+	(void)a, (void)b, (void)c, (void)d;
+	pthread_mutex_lock(&o->lock);
+	cut = o->stopping && cli_now_ns() >= o->stop_ns;
+	pthread_mutex_unlock(&o->lock);
+	return cut;
+}
+
+static void set_request(struct otlp *o)
+{
+	const struct curl_library *lib = &o->lib;
+	const char *authority = getenv("OTEL_EXPORTER_OTLP_CERTIFICATE");
+
+	o->headers = lib->slist_append(o->headers, "Content-Type: application/json");
+	/* Without it libcurl waits a second for servers that do not know it. */
+	o->headers = lib->slist_append(o->headers, "Expect:");
+	lib->easy_setopt(o->curl, CURLOPT_URL, o->url);
+	lib->easy_setopt(o->curl, CURLOPT_HTTPHEADER, o->headers);
+	lib->easy_setopt(o->curl, CURLOPT_USERAGENT, "uncore");
+	lib->easy_setopt(o->curl, CURLOPT_NOSIGNAL, 1L);
+	lib->easy_setopt(o->curl, CURLOPT_TIMEOUT_MS, (long)TIMEOUT_MS);
+	lib->easy_setopt(o->curl, CURLOPT_WRITEFUNCTION, take_answer);
+	lib->easy_setopt(o->curl, CURLOPT_WRITEDATA, o);
+	lib->easy_setopt(o->curl, CURLOPT_XFERINFOFUNCTION, is_cut);
+	lib->easy_setopt(o->curl, CURLOPT_XFERINFODATA, o);
+	lib->easy_setopt(o->curl, CURLOPT_NOPROGRESS, 0L);
+	if (authority && *authority)
+		lib->easy_setopt(o->curl, CURLOPT_CAINFO, authority);
+}
+
+/* The collector's own words: "message" of an error, "errorMessage" of a part that it has refused. */
+static void put_answer(const struct otlp *o, struct buffer *reason, bool partial)
+{
+	json_t *answer = json_loadb(o->answer, o->answer_len, 0, NULL);
+	json_t *part = partial ? json_object_get(answer, "partialSuccess") : answer;
+	const char *message =
+		json_string_value(json_object_get(part, partial ? "errorMessage" : "message"));
+	json_t *rejected = json_object_get(part, "rejectedDataPoints");
+	/* A number of 64 bits is a text. */
+	long count = json_is_string(rejected) ? strtol(json_string_value(rejected), NULL, 10)
+					      : (long)json_integer_value(rejected);
+
+	if (partial && count > 0)
+		buffer_printf(reason, "it refuses %ld values", count);
+	if ((!partial || count > 0) && message && *message)
+		buffer_printf(reason, ": %.300s", message);
+	json_decref(answer);
+}
+
+/* Sends a text. Returns whether it is worth another try; `reason` is empty when all of it was taken. */
+static bool post(struct otlp *o, const struct buffer *text, struct buffer *reason)
+{
+	const struct curl_library *lib = &o->lib;
+	struct buffer body = {0};
+	long code = 0;
+	CURLcode err;
+
+	otlp_json(&body, text, o->resource, o->start_ns, cli_clock_ns(CLOCK_REALTIME));
+	o->answer_len = 0;
+	lib->easy_setopt(o->curl, CURLOPT_POSTFIELDS, body.data);
+	lib->easy_setopt(o->curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)body.len);
+	err = lib->easy_perform(o->curl);
+	if (err)
+		buffer_puts(reason, lib->easy_strerror(err));
+	else
+		lib->easy_getinfo(o->curl, CURLINFO_RESPONSE_CODE, &code);
+	if (!err && (code < 200 || code > 299))
+		buffer_printf(reason, "HTTP status %ld", code);
+	if (!err)
+		put_answer(o, reason, !reason->len);
+	buffer_free(&body);
+	return err || code == 429 || code == 502 || code == 503 || code == 504;
+}
+
+/* ---- the thread ---- */
+
+/* After a failure each wait is twice as long, or what the collector asks for. */
+static uint64_t next_wait(struct otlp *o)
+{
+	uint64_t wait_ns = o->wait_ns ? 2 * o->wait_ns : RETRY_NS;
+	curl_off_t asked = 0;
+
+	o->lib.easy_getinfo(o->curl, CURLINFO_RETRY_AFTER, &asked);
+	if (asked > 0 && wait_ns < (uint64_t)asked * NS_PER_S)
+		wait_ns = (uint64_t)asked * NS_PER_S;
+	return wait_ns < RETRY_MOST_NS ? wait_ns : RETRY_MOST_NS;
+}
+
+/* Waits for a text, and after a failure for the time. False: the end. */
+static bool wait_for_text(struct otlp *o)
+{
+	while (!o->stopping && (!o->text.len || cli_now_ns() < o->retry_ns)) {
+		const struct timespec until = cli_time_of(o->retry_ns);
+
+		if (o->text.len)
+			pthread_cond_timedwait(&o->changed, &o->lock, &until);
+		else
+			pthread_cond_wait(&o->changed, &o->lock);
+	}
+	return o->text.len && !(o->stopping && o->failed);
+}
+
+static void report(const struct otlp *o, const struct buffer *reason)
+{
+	if (reason->len && !o->failed)
+		cli_error("--otlp: %s: %s", o->url, reason->data);
+	else if (!reason->len && o->failed)
+		cli_error("--otlp: %s accepts the sums again", o->url);
+}
+
+static void *run(void *context)
+{
+	struct otlp *o = context;
+
+	pthread_mutex_lock(&o->lock);
+	while (wait_for_text(o)) {
+		struct buffer text = o->text, reason = {0};
+		bool again;
+
+		o->text = (struct buffer){0};
+		pthread_mutex_unlock(&o->lock);
+		again = post(o, &text, &reason);
+		report(o, &reason);
+		pthread_mutex_lock(&o->lock);
+		o->failed = reason.len > 0;
+		o->wait_ns = o->failed && again ? next_wait(o) : 0;
+		o->retry_ns = o->wait_ns ? cli_now_ns() + o->wait_ns : 0;
+		/* A later text has the same sums and more. */
+		if (o->wait_ns && !o->text.len) {
+			o->text = text;
+			text = (struct buffer){0};
+		}
+		buffer_free(&text);
+		buffer_free(&reason);
+	}
+	pthread_mutex_unlock(&o->lock);
+	return NULL;
+}
+
+/* ---- the interface ---- */
+
+/* libcurl opens it at each request, and would wait for the writer of a FIFO. */
+static int check_authority(void)
+{
+	const char *path = getenv("OTEL_EXPORTER_OTLP_CERTIFICATE");
+	struct buffer text = {0};
+	const char *why = path && *path ? buffer_read_file(&text, path, AUTHORITY_MOST) : NULL;
+
+	buffer_free(&text);
+	if (why)
+		cli_error("OTEL_EXPORTER_OTLP_CERTIFICATE: %s: %s", path, why);
+	return why ? CLI_RUNTIME : CLI_OK;
+}
+
+static int check_url(const char *url)
+{
+	const char *host = strncmp(url, "http://", 7) == 0    ? url + 7
+			   : strncmp(url, "https://", 8) == 0 ? url + 8
+							      : NULL;
+	size_t len = host ? strcspn(host, "/?#") : 0;
+
+	if (!len)
+		cli_error("--otlp: '%s' is not http://HOST:PORT or https://HOST:PORT", url);
+	else if (memchr(host, '@', len))
+		cli_error("--otlp: a password is for OTEL_EXPORTER_OTLP_HEADERS: all users of the "
+			  "machine see the command line");
+	else
+		return CLI_OK;
+	return CLI_USAGE;
+}
+
+int otlp_open(struct otlp **out, const char *url)
+{
+	struct otlp *o;
+	struct buffer whole = {0};
+	pthread_condattr_t clock;
+	int status = check_url(url);
+
+	if (!status)
+		status = check_authority();
+	if (status)
+		return status;
+	o = cli_realloc(NULL, 1, sizeof(*o));
+	*o = (struct otlp){.start_ns = cli_clock_ns(CLOCK_REALTIME)};
+	pthread_condattr_init(&clock);
+	pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
+	pthread_cond_init(&o->changed, &clock);
+	pthread_condattr_destroy(&clock);
+	pthread_mutex_init(&o->lock, NULL);
+	/* A server without a path has the one of the standard. */
+	buffer_puts(&whole, url);
+	if (!strchr(strstr(url, "://") + 3, '/'))
+		buffer_puts(&whole, "/v1/metrics");
+	o->url = whole.data;
+	status = load(&o->lib);
+	if (status || o->lib.global_init(CURL_GLOBAL_DEFAULT) || !(o->curl = o->lib.easy_init())) {
+		cli_error("--otlp: libcurl.so.4 cannot be loaded: install libcurl");
+		status = CLI_RUNTIME;
+	} else {
+		read_list(o, "OTEL_EXPORTER_OTLP_HEADERS", NULL, add_header);
+		set_request(o);
+		o->resource = make_resource(o);
+	}
+	if (status)
+		otlp_close(o);
+	else
+		*out = o;
+	return status;
+}
+
+int otlp_start(struct otlp *o)
+{
+	sigset_t all, old;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	o->running = !pthread_create(&o->thread, NULL, run, o);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	if (!o->running)
+		cli_error("--otlp: its thread does not start");
+	return o->running ? CLI_OK : CLI_RUNTIME;
+}
+
+void otlp_publish(struct otlp *o, struct buffer *text)
+{
+	struct buffer before;
+
+	pthread_mutex_lock(&o->lock);
+	before = o->text;
+	o->text = *text;
+	pthread_cond_signal(&o->changed);
+	pthread_mutex_unlock(&o->lock);
+	*text = (struct buffer){0};
+	buffer_free(&before);
+}
+
+void otlp_close(struct otlp *o)
+{
+	if (!o)
+		return;
+	if (o->running) {
+		pthread_mutex_lock(&o->lock);
+		o->stopping = true;
+		o->stop_ns = cli_now_ns() + (o->failed ? 0 : LAST_NS);
+		pthread_cond_signal(&o->changed);
+		pthread_mutex_unlock(&o->lock);
+		pthread_join(o->thread, NULL);
+	}
+	if (o->curl)
+		o->lib.easy_cleanup(o->curl);
+	if (o->headers)
+		o->lib.slist_free_all(o->headers);
+	/* The library stays loaded: what it has allocated is reachable. */
+	pthread_cond_destroy(&o->changed);
+	pthread_mutex_destroy(&o->lock);
+	buffer_free(&o->text);
+	free(o->resource);
+	free(o->url);
+	free(o);
+}
