@@ -179,7 +179,7 @@ int uncore_socket_at(const struct uncore *u, size_t i);
  * (implementer/part), "power/power9", "s390/8561", "riscv/0x489/0x8000000000000007"; "unknown" if
  * /proc/cpuinfo does not have it. */
 const char *uncore_cpu_model(const struct uncore *u);
-/* Of an x86 CPU; -1 when not known. */
+/* The stepping of an x86 CPU; -1 when not known. */
 int uncore_cpu_stepping(const struct uncore *u);
 
 /* The hypervisor of this virtual machine: "KVM", "VMware", "an unknown hypervisor"; NULL: none. */
@@ -270,7 +270,7 @@ struct uncore_alias {
 	double scale;      /* of .scale, else 1; NaN: that file is invalid */
 	bool per_package;  /* counts the whole package: read once per package */
 	bool snapshot;     /* a state and not a count: no difference is taken */
-	/* Of an event of the family; NULL: of `events/`. */
+	/* For an event of the family; NULL for one of the driver's `events/`. */
 	const char *title, *evidence;
 };
 
@@ -388,7 +388,7 @@ struct uncore_device {
 	double speed, max_speed;    /* GT/s; NaN: unknown */
 	unsigned width, max_width;  /* lanes; 0: no link, or unknown */
 	double link_rate, max_rate; /* B/s now, and at `max_speed` and `max_width`; NaN: unknown */
-	/* Of a root port, else -1 and NULL: */
+	/* For a root port; else -1 and NULL: */
 	int rc_socket, rc, index; /* the numbers its PMUs have for it; -1: no numbers */
 	const char *unknown;      /* why its PMUs are not known; NULL: they are */
 	const char *doubt;        /* why its PMUs and index may be wrong; NULL: no reason */

@@ -87,8 +87,8 @@ static void add_driver(const struct uncore *u, const struct unc_family *family, 
 			     plural(count), absent->name);
 }
 
-/* A CPU that would count a PMU without CPU, if it were online: of its hardware, where the driver lists these CPUs, or
- * of a socket that is offline; -1: not known. */
+/* A CPU that would count a PMU without CPU, if it were online: of its hardware, where the driver
+ * lists these CPUs, or of a socket that is offline; -1: not known. */
 static int offline_cpu(const struct uncore *u, const struct uncore_pmu *pmu)
 {
 	const char *text = uncore_pmu_associated_cpus(pmu);
@@ -181,8 +181,9 @@ static int add_bugs(struct uncore *u, struct unc_family *family)
 	return r;
 }
 
-/* True when something below the root matches the glob (in its last part only). The list of the directory is kept: most
- * families look into the one of ACPI's devices, where a snapshot reads the target of each. */
+/* True when something below the root matches the glob (in its last part only). The list of the
+ * directory is kept: most families look into the one of ACPI's devices, where a snapshot reads the
+ * target of each. */
 static bool path_exists(struct uncore *u, const char *glob)
 {
 	struct unc_listing *l = &u->findings.listing;
@@ -219,8 +220,8 @@ static const struct unc_expectation *expected(struct uncore *u, const struct unc
 	return by_model;
 }
 
-/* A guest has the CPU model without the counters. A device below /sys is its own, and a CPU flag shows
- * that the hypervisor provides the counters. */
+/* A guest has the CPU model without the counters. A device below /sys is its own, and a CPU flag
+ * shows that the hypervisor provides the counters. */
 static bool is_hidden(const struct uncore *u, const struct unc_expectation *x)
 {
 	char *cpuinfo = NULL;
@@ -241,7 +242,8 @@ static bool is_hidden(const struct uncore *u, const struct unc_expectation *x)
 
 #define BUILT_IN "lib/modules/%s/modules.builtin"
 
-/* Kernels list what is built in by path: "kernel/arch/x86/events/intel/intel-uncore.ko". '-' and '_' are the same. */
+/* Kernels list what is built in by path: "kernel/arch/x86/events/intel/intel-uncore.ko". '-' and
+ * '_' are the same. */
 static bool is_built_in(const struct uncore *u, const char *module)
 {
 	char *list = NULL, *rest, *line;
@@ -397,7 +399,8 @@ static int check_broken_pmus(struct uncore *u)
 	return r;
 }
 
-/* The family whose PMUs have the name of this one, which is of another part by its identifier; NULL: none. */
+/* The family whose PMUs have the name of this one, which is of another part by its identifier;
+ * NULL: none. */
 static const struct unc_family *namesake(const struct uncore *u, const struct uncore_pmu *pmu)
 {
 	for (size_t i = 0; i < u->catalogue.family_count && pmu->identifier; i++) {
@@ -409,7 +412,8 @@ static const struct unc_family *namesake(const struct uncore *u, const struct un
 	return NULL;
 }
 
-/* PMUs that no family describes; or, where there are none, that no uncore PMU is there and none is missing. */
+/* PMUs that no family describes; or, where there are none, that no uncore PMU is there and none is
+ * missing. */
 static int check_other_pmus(struct uncore *u)
 {
 	struct draft d = {.verdict = UNCORE_VERDICT_NOTE};

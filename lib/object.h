@@ -46,7 +46,8 @@ struct uncore {
 	size_t monitors; /* existing ones: they borrow from the scan, so another is refused */
 };
 
-/* Reads the PCI devices, and which PMUs count them, at first use. -ENOMEM; -EMFILE and -ENFILE until the next scan. */
+/* Reads the PCI devices, and which PMUs count them, at first use. -ENOMEM; -EMFILE and -ENFILE
+ * until the next scan. */
 int unc_machine_pci(struct uncore *u);
 /* unc_ports_of() of this machine; or an error of unc_machine_pci(). */
 int unc_machine_ports_of(struct uncore *u, const struct uncore_pmu *pmu, int cpu,
@@ -55,8 +56,8 @@ int unc_machine_ports_of(struct uncore *u, const struct uncore_pmu *pmu, int cpu
 /* A source for a monitor of this machine. */
 int unc_machine_source(struct uncore *u, struct unc_source **out);
 
-/* Bytes per second that the memory of a socket, of the machine (`socket` -1), or of one memory channel
- * can transfer at most; NaN: not known, and uncore_memory_get() has the reason. */
+/* Bytes per second that the memory of a socket, of the machine (`socket` -1), or of one memory
+ * channel can transfer at most; NaN: not known, and uncore_memory_get() has the reason. */
 double unc_ceiling_memory(struct uncore *u, int socket, bool one_channel);
 
 void unc_findings_finish(struct unc_findings *f);

@@ -47,8 +47,8 @@ static void hide_identification(char *text)
 	}
 }
 
-/* The first CPU, and the lines that are read, which old Arm kernels print behind the last CPU: what is read ends
- * somewhere in another CPU, and some boards have a serial number there. */
+/* The first CPU, and the lines that are read, which old Arm kernels print behind the last CPU: what
+ * is read ends somewhere in another CPU, and some boards have a serial number there. */
 static void clean_cpuinfo(struct unc_entry *e)
 {
 	const char *read[UNC_CPUINFO_LINES];
@@ -119,7 +119,7 @@ static void clean_config(struct unc_entry *e)
 	}
 }
 
-/* Of the drivers that are built into the kernel those of PMUs. */
+/* Keeps only drivers of PMUs in the list of built-in drivers. */
 static void clean_builtin(struct unc_entry *e)
 {
 	size_t kept = 0, n;
@@ -137,8 +137,8 @@ static void clean_builtin(struct unc_entry *e)
 	e->len = kept;
 }
 
-/* Of a structure of SMBIOS that is broken keeps as much as shows that: its type, length and handle, which the error names.
- * Returns the bytes behind it. */
+/* Keeps the part of a broken SMBIOS structure that shows the fault: its type, length and handle,
+ * which the error names. Returns the bytes behind it. */
 static unsigned char *break_structure(unsigned char *kept, const unsigned char *at, size_t left)
 {
 	unsigned char head[4] = {0};
@@ -156,8 +156,9 @@ static unsigned char *break_structure(unsigned char *kept, const unsigned char *
 	return kept + 4 + (head[1] == 4 && left > 4);
 }
 
-/* Keeps arrays and modules of memory (16, 17) and the end (127), without their texts, which are serial numbers, asset
- * tags and the like; but with the names of a module's slot and bank (at 0x10 and 0x11). */
+/* Keeps arrays and modules of memory (16, 17) and the end (127), without their texts, which are
+ * serial numbers, asset tags and the like; but with the names of a module's slot and bank (at 0x10
+ * and 0x11). */
 static void clean_smbios(struct unc_entry *e)
 {
 	unsigned char *at = (unsigned char *)e->data, *end = at + e->len, *kept = at, *next;
@@ -192,8 +193,9 @@ static void clean_smbios(struct unc_entry *e)
 	e->len = (size_t)(kept - (unsigned char *)e->data);
 }
 
-/* Of devices of the chip, whose config space is read for root buses and the speed of links: the part for all
- * users, and the registers that were read. Others may identify the chip. */
+/* Reduces the config space of the chip's devices, which is read for root buses and the speed of
+ * links, to the part for all users and the registers that were read. Others may identify the
+ * chip. */
 static void clean_chip(struct unc_tree *t, const struct unc_bus_registers *r, unsigned speed)
 {
 	const struct {

@@ -70,7 +70,8 @@ static int refuse_while_monitored(struct uncore *u)
 		"a monitor of this machine still exists: free it before the machine changes");
 }
 
-/* Takes over what the source brings, and drops the scan, which borrows from the old root; NULL: the root stays. */
+/* Takes over what the source brings, and drops the scan, which borrows from the old root; NULL: the
+ * root stays. */
 static void change_source(struct uncore *u, const struct unc_source_ops *ops, struct unc_root *root,
 			  char *name, struct unc_sim *sim, struct unc_regs *regs)
 {
@@ -268,7 +269,8 @@ int uncore_scan(struct uncore *u)
 		r = unc_pmus_read(&u->pmus, u->root, &u->topology, &u->error);
 	u->catalogue = (struct unc_catalogue){.cpu_model = u->topology.cpu_names,
 					      .kernel = u->topology.kernel};
-	/* The administrator's families, then the caller's. Built-in ones are loaded when PMUs match them. */
+	/* The administrator's families, then the caller's. Built-in ones are loaded when PMUs match
+	 * them. */
 	if (r == 0 && unc_root_is_live(u->root) && unc_root_exists(u->root, &DATA_DIR[1]))
 		r = unc_catalogue_load(&u->catalogue, DATA_DIR, &u->error);
 	for (size_t i = 0; r == 0 && i < u->data_dirs.count; i++)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Data files: libyaml's events made into a tree, and maps of that tree read into structs, with sentences that point
- * at the mistake. */
+/* Data files: libyaml's events made into a tree, and maps of that tree read into structs, with
+ * sentences that point at the mistake. */
 #include "base/data-file.h"
 
 #include <fcntl.h>
@@ -57,7 +57,8 @@ static int fail_parser(const struct loader *l)
 	return err;
 }
 
-/* Reads the next event in place of the current one. Data files have no anchors, aliases and tags. */
+/* Reads the next event in place of the current one. Data files have no anchors, aliases and
+ * tags. */
 static int next_event(struct loader *l)
 {
 	yaml_event_t *event = &l->event;

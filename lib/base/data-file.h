@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Data files: a strict loader for the YAML that they use, files built into the library, and maps read into
- * structs by tables. Fuzzed.
+ * Data files: a strict loader for the YAML that they use, files built into the library, and maps
+ * read into structs by tables. Fuzzed.
  *
- * The YAML has maps, lists and text; nothing is guessed from a scalar's looks. Refused with file:line:col:
- * anchors, aliases, tags, a second document, duplicate or empty keys, more than 16 levels or 4096 entries,
- * files over 1 MiB, invalid UTF-8.
+ * The YAML has maps, lists and text; nothing is guessed from a scalar's looks. Refused with
+ * file:line:col: anchors, aliases, tags, a second document, duplicate or empty keys, more than 16
+ * levels or 4096 entries, files over 1 MiB, invalid UTF-8.
  */
 #ifndef UNC_DATA_FILE_H
 #define UNC_DATA_FILE_H
@@ -97,10 +97,10 @@ int unc_load_named(struct unc_yaml_file **out, const char *spec, const struct un
  *	};
  *	static const struct unc_shape pattern = {.fields = fields, .size = sizeof(struct pattern)};
  *
- * A key that is not in the table, a missing one that is marked with '!', not exactly one of the keys
- * marked with '|' and a value of the wrong kind are errors with file:line:col. A key that is absent
- * leaves its member as it was. Keys are read in the order of the table, so a check may use what stands
- * above it.
+ * Errors, with file:line:col, are: a key that is not in the table, a missing key that is marked
+ * with '!', not exactly one of the keys marked with '|', and a value of the wrong kind. A key that
+ * is absent leaves its member as it was. Keys are read in the order of the table, so a check may
+ * use the keys above it.
  */
 
 struct unc_reader {
@@ -109,7 +109,8 @@ struct unc_reader {
 	void *context; /* for checks */
 };
 
-/* Checks or reads one value. `into` is the struct that is filled. 0, or a negative errno with a sentence. */
+/* Checks or reads one value. `into` is the struct that is filled. 0, or a negative errno with a
+ * sentence. */
 typedef int unc_read(const struct unc_reader *r, const struct unc_yaml *node, void *into);
 
 /* A key and its text. */
@@ -131,7 +132,7 @@ enum unc_field_kind {
 	UNC_FIELD_DOUBLE, /* double within `range` */
 	UNC_FIELD_BITS,   /* uint64_t: "8", "24-31", "0-7,21" */
 	UNC_FIELD_WORD,   /* an enum: the place in `words`; a bool: not the first */
-	UNC_FIELD_NAMES, /* struct unc_names: names separated by blanks, not empty; `what` they are */
+	UNC_FIELD_NAMES, /* struct unc_names: names separated by blanks, not empty; see `what` */
 	UNC_FIELD_MAP,   /* a map of `of`, filled into the struct at `offset` */
 	/* Pointers to arrays: */
 	UNC_FIELD_WORDS, /* struct unc_word: a map of any keys to text, not empty */
@@ -151,7 +152,8 @@ struct unc_field {
 	uint64_t least, most;
 	const struct unc_bounds *range;
 	bool numbers; /* NAMES: of digits only */
-	bool values; /* NAMES: a name may have values, "event=0x83|0x84", or a bound, "umask>0xff" */
+	/* NAMES: a name may have values, "event=0x83|0x84", or a bound, "umask>0xff". */
+	bool values;
 	const char *const *words; /* ends with NULL; gaps in the numbers of an enum are "" */
 	const char *what; /* "'x' is not a valid WHAT; expected ...", "... valid list of WHAT" */
 };
@@ -159,7 +161,8 @@ struct unc_field {
 struct unc_shape {
 	const struct unc_field *fields;
 	size_t size; /* of the struct */
-	/* Offset of an enum: which of the fields marked with '|' the map has, counted among those from 0; 0: not stored */
+	/* Offset of an enum: the number, from 0, of the field that the map has among the fields
+	 * marked with '|'. 0: not stored. */
 	size_t choice;
 	unc_read *check; /* called with the map when all is read; NULL: none */
 };
@@ -180,8 +183,8 @@ struct unc_shape {
 #define UNC_SHAPE(type, table, ...) \
 	(&(const struct unc_shape){.fields = (table), .size = sizeof(type), __VA_ARGS__})
 
-/* -EBADMSG with a sentence, -ENOMEM. Arrays in `into` are kept by the file; an entry that is filled in part is
- * counted. */
+/* -EBADMSG with a sentence, -ENOMEM. Arrays in `into` are kept by the file; an entry that is filled
+ * in part is counted. */
 int unc_fill(const struct unc_reader *r, const struct unc_yaml *map, const struct unc_shape *shape,
 	     void *into);
 
@@ -193,15 +196,17 @@ int unc_fill_value(const struct unc_reader *r, const struct unc_yaml *node,
 #define unc_reader_fail_at(r, line, col, ...)                                        \
 	(unc_error_put((r)->e, false, "%s:%d:%d: ", (r)->file->name, (line), (col)), \
 	 unc_error_append((r)->e, __VA_ARGS__), unc_negative(EBADMSG))
-/* At a value, at its key, and at a character of a text: exact where the file is written as it is read. */
+/* At a value, at its key, and at a character of a text: exact where the file is written as it is
+ * read. */
 #define unc_reader_fail(r, node, ...) unc_reader_fail_at(r, (node)->line, (node)->col, __VA_ARGS__)
 #define unc_reader_fail_key(r, node, ...) \
 	unc_reader_fail_at(r, (node)->key_line, (node)->key_col, __VA_ARGS__)
 #define unc_reader_fail_in(r, node, offset, ...)                                               \
 	unc_reader_fail_at(r, (node)->line, (node)->col + ((node)->plain ? (int)(offset) : 0), \
 			   __VA_ARGS__)
-/* `name`, the key of `at` or its text, must be of lower case letters, digits and `others`, a letter first,
- * and fit into a list of terms: else "'NAME' is not a valid WHAT: at most 63 lower case letters, digits ...". */
+/* `name`, the key of `at` or its text, must be of lower case letters, digits and `others`, a letter
+ * first, and fit into a list of terms: else "'NAME' is not a valid WHAT: at most 63 lower case
+ * letters, digits ...". */
 int unc_reader_check_name(const struct unc_reader *r, const struct unc_yaml *at, const char *name,
 			  const char *others, const char *what);
 /* The value's kind must be `kind`, else a sentence that names the key and what was expected. */

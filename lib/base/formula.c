@@ -204,7 +204,8 @@ static void parse_unary(struct parser *p)
 
 enum level { COMPARISON, SUM, TERM, UNARY };
 
-/* A divisor begins there and ends with the code: it is kept if it has an event, and is the first one or around it. */
+/* A divisor begins there and ends with the code: it is kept if it has an event, and is the first
+ * one or around it. */
 static void note_divisor(struct unc_formula *f, size_t begin)
 {
 	bool counted = false;
@@ -427,7 +428,8 @@ static bool run(const struct unc_operation *code, size_t length, const struct un
 			top -= 2;
 			value = apply(op->kind, stack[top], stack[top + 1]);
 		}
-		/* "No value" is NaN inside the machine, and everything that is not finite becomes it. */
+		/* "No value" is NaN inside the machine, and everything that is not finite becomes
+		 * it. */
 		stack[top++] = isfinite(value) ? value : NAN;
 	}
 	if (isnan(stack[0]))

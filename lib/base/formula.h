@@ -13,9 +13,9 @@
  *            | ("min"|"max") "(" expr "," expr ")"
  *            | "source_count" "(" name ")"          counters behind the event (instances)
  *
- * Names are [a-z_][a-z0-9_.]*; those with a dot are metrics. A missing input, a division by zero or a result that is not finite is
- * "no value", never 0, NaN or infinity. Of "a if c else b" only c and the branch taken must have a
- * value. Depth at most 64, length at most 4096.
+ * Names are [a-z_][a-z0-9_.]*; names with a dot are metrics. A missing input, a division by zero
+ * or a result that is not finite is "no value", never 0, NaN or infinity. In "a if c else b" only c
+ * and the branch taken must have a value. Depth at most 64, length at most 4096.
  */
 #ifndef UNC_FORMULA_H
 #define UNC_FORMULA_H
@@ -30,7 +30,8 @@ struct unc_formula {
 	bool timed;                 /* it has the seconds of the interval */
 	struct unc_operation *code; /* in postfix order */
 	size_t length;
-	bool sum; /* of counts, each times what does not depend on counts: "(a + b) * 64 / seconds" */
+	/* It is a sum of counts with constant factors: "(a + b) * 64 / seconds". */
+	bool sum;
 	size_t divisor, divisor_length; /* the code of the first divisor with an event; 0: none */
 };
 
@@ -50,8 +51,8 @@ struct unc_formula_input {
 bool unc_formula_eval(const struct unc_formula *f, const struct unc_formula_input *in,
 		      double seconds, double *out);
 
-/* The value of the first divisor with an event: "b" of "a / b * seconds / c". False: there is none, or
- * it has no value. */
+/* The value of the first divisor with an event: "b" of "a / b * seconds / c". False: there is none,
+ * or it has no value. */
 bool unc_formula_divisor(const struct unc_formula *f, const struct unc_formula_input *in,
 			 double seconds, double *out);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Text: sentences of errors, characters, growing buffers, numbers without the locale; names: lists, patterns, near
- * ones. */
+/* Text: sentences of errors, characters, growing buffers, numbers without the locale; names: lists,
+ * patterns, near ones. */
 #include "base/text.h"
 #include "uncore.h"
 
@@ -436,7 +436,8 @@ static size_t fold(char into[LONGEST + 1], const char *name)
 	return len;
 }
 
-/* Edits (insert, delete, replace, swap of neighbours) between the names; FAR when they are not similar. */
+/* Edits (insert, delete, replace, swap of neighbours) between the names; FAR when they are not
+ * similar. */
 static unsigned distance(const char *typed, const char *name)
 {
 	char a[LONGEST + 1], b[LONGEST + 1];

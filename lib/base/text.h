@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Text: the sentence of an error, growing buffers and arrays, numbers without the locale, names, lists of
- * CPUs, terms. Included by all
- * other headers of the library, also for the headers of the C library below. */
+/* Text: the sentence of an error, growing buffers and arrays, numbers without the locale, names,
+ * lists of CPUs, terms. Included by all other headers of the library, also for the headers of the C
+ * library below. */
 #ifndef UNC_TEXT_H
 #define UNC_TEXT_H
 
@@ -20,8 +20,8 @@ struct unc_error {
 	int exhausted; /* ENOMEM after unc_nomem(): what was found since then may be incomplete */
 };
 
-/* Writes the sentence and is -err. `e` may be NULL. Usage: return unc_fail(e, EINVAL, "..."). That it is not 0 can be
- * seen here, by a reader and by a static analyzer. */
+/* Writes the sentence and is -err. `e` may be NULL. Usage: return unc_fail(e, EINVAL, "..."). That
+ * it is not 0 can be seen here, by a reader and by a static analyzer. */
 #define unc_fail(e, err, ...) unc_negative((unc_error_put((e), false, __VA_ARGS__), (err)))
 /* Appends to the sentence that is there (for hints and context). */
 #define unc_error_append(e, ...) unc_error_put((e), true, __VA_ARGS__)
@@ -74,15 +74,17 @@ void unc_text_add(struct unc_text *t, const char *fmt, ...) __attribute__((forma
 char *unc_text_take(struct unc_text *t);
 void unc_text_finish(struct unc_text *t);
 
-/* Adds an entry of `size` bytes, all zero, to an array that begins as NULL and grows by nothing else.
- * `array` is the address of the pointer to its entries, which may move. The new entry; NULL: out of memory. */
+/* Adds an entry of `size` bytes, all zero, to an array that begins as NULL and grows by nothing
+ * else. `array` is the address of the pointer to its entries, which may move. The new entry; NULL:
+ * out of memory. */
 void *unc_append(void *array, size_t *count, size_t size);
 
 /* Adds a copy of an entry to such an array. -ENOMEM. */
 #define UNC_ADD(array, count, entry) unc_add(array, count, entry, sizeof(*(entry)))
 int unc_add(void *array, size_t *count, const void *entry, size_t size);
 
-/* Reads to the end of the file, but no more than `max` bytes; a NUL follows. -ENOMEM, and errors of read(2). */
+/* Reads to the end of the file, but no more than `max` bytes; a NUL follows. -ENOMEM, and errors of
+ * read(2). */
 int unc_read_fd(int fd, size_t max, char **out, size_t *len);
 
 /* A list of strings, each owned. All-zero is empty. */
@@ -108,23 +110,23 @@ int unc_parse_double(const char *text, double *out);
  * digit, '_' or '.'. Neither hexadecimal nor inf nor nan. -EINVAL, -ERANGE. */
 int unc_scan_double(const char *text, const char **end, double *out);
 
-/* True when a pattern such as "nvidia_pcie_pmu_{socket}_rc_{rc}" describes the name. *value is then the number that
- * stands for {word}, and as it was without such a word.
- * {sbdf} is a PCI address as the kernel writes it into names: hexadecimal, without zeros. */
+/* True when a pattern such as "nvidia_pcie_pmu_{socket}_rc_{rc}" describes the name. *value is then
+ * the number that stands for {word}, and as it was without such a word. {sbdf} is a PCI address as
+ * the kernel writes it into names: hexadecimal, without zeros. */
 bool unc_pattern_value(const char *pattern, const char *name, const char *word, uint64_t *value);
 #define unc_pattern_matches(pattern, name) unc_pattern_value(pattern, name, NULL, NULL)
 
 /* '*', '?', "[a-z]", "[!a]" and a backslash before any of them, on the whole name, byte by byte. */
 bool unc_glob_matches(const char *pattern, const char *name);
 
-/* Appends the names nearest to `typed`: " (did you mean imc_0, imc_1 or imc_2?)" (at most 3, only near
- * ones). False, and nothing appended, when none is near. `names` is the first of `count` pointers to
- * text, each `stride` bytes behind the one before. */
+/* Appends the names nearest to `typed`: " (did you mean imc_0, imc_1 or imc_2?)" (at most 3, only
+ * near ones). False, and nothing appended, when none is near. `names` is the first of `count`
+ * pointers to text, each `stride` bytes behind the one before. */
 bool unc_error_suggest(struct unc_error *e, const char *typed, const void *names, size_t stride,
 		       size_t count);
 
-/* The value of the first line "key : value" or "key=value", and its length up to the end of the line;
- * NULL: there is no such line. */
+/* The value of the first line "key : value" or "key=value", and its length up to the end of the
+ * line; NULL: there is no such line. */
 const char *unc_find_value(const char *text, const char *key, size_t *len);
 
 /* Whether the first line of the text has the word between blanks. */
@@ -135,7 +137,7 @@ bool unc_has_one_of(const char *text, const char *words);
 /* Removes white space at both ends, in place; returns its argument's first kept character. */
 char *unc_trim(char *text);
 
-/* ---- format.c: lists of CPUs, `format/` contents, values into bits, alias contents. Pure; fuzzed ---- */
+/* ---- format.c: lists of CPUs, `format/`, values into bits, aliases. Pure; fuzzed ---- */
 
 /* The kernel's lists of numbers: "0-3,8". */
 struct unc_cpulist {
@@ -145,7 +147,8 @@ struct unc_cpulist {
 
 /* An empty text is an empty list. -EINVAL: anything else than a list, ids over 65535; -ENOMEM. */
 int unc_cpulist_parse(const char *text, struct unc_cpulist *out);
-/* The kernel's masks: "00000001,ffffffff" are 0-32. -EINVAL: anything else, ids over 65535; -ENOMEM. */
+/* The kernel's masks: "00000001,ffffffff" are 0-32. -EINVAL: anything else, ids over 65535;
+ * -ENOMEM. */
 int unc_cpumap_parse(const char *text, struct unc_cpulist *out);
 bool unc_cpulist_has(const struct unc_cpulist *l, int cpu);
 void unc_cpulist_finish(struct unc_cpulist *l);

@@ -55,8 +55,8 @@ static bool recognises(const struct unc_pattern *patterns, size_t count,
 	return false;
 }
 
-/* Parses the built-in families that no file has replaced. `pmus`: only those that may have some of
- * these PMUs; NULL: all. */
+/* Parses the built-in families that no file has replaced. `pmus`: only families that may have
+ * some of these PMUs; NULL: all. */
 static int load_embedded(struct unc_catalogue *c, const struct unc_pmus *pmus, struct unc_error *e)
 {
 	int r = 0;

@@ -209,7 +209,7 @@ static void write_family(struct unc_text *yaml, const struct unc_regs *r,
 		unc_text_add(yaml, "  {}\n");
 }
 
-/* True if the counter is the clock, or one of those that add up to all cycles. */
+/* True if the counter is the clock, or one of several that add up to all cycles. */
 static bool counts_cycles(const struct unc_regs *r, const struct unc_regs_counter *c)
 {
 	if (r->clock)

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* The clocks of PMUs: requested beside metrics, found in the plan, and compared with those of PMUs of the same family. */
+/* The clocks of PMUs: requested beside metrics, found in the plan, and compared with those of PMUs
+ * of the same family. */
 #include "count/clocks.h"
 #include "count/monitor.h"
 
-/* The n-th event of the family that counts cycles whenever the PMU works; NULL: there are fewer. Energy is no clock. */
+/* The n-th event of the family that counts cycles whenever the PMU works; NULL: there are fewer.
+ * Energy is no clock. */
 static const struct unc_event_def *clock_of(const struct unc_family *f, size_t n)
 {
 	for (size_t i = 0; f && i < f->event_count; i++) {
@@ -17,8 +19,8 @@ static const struct unc_event_def *clock_of(const struct unc_family *f, size_t n
 
 /* ---- requests ---- */
 
-/* How many different events the PMU counts on the CPU in the round; 0: more than it has counters for, or the clock is
- * among them. */
+/* How many different events the PMU counts on the CPU in the round; 0: more than it has counters
+ * for, or the clock is among them. */
 static size_t used_counters(const struct uncore_monitor *m, const struct unc_request_set *of,
 			    const struct unc_config *clock)
 {
@@ -176,7 +178,8 @@ static bool moved(const struct unc_delta *d)
 	return d->state == UNC_COUNTED && d->count;
 }
 
-/* How many of the family's counted channels have no module by what the firmware lists; SIZE_MAX: not known. */
+/* How many of the family's counted channels have no module by what the firmware lists; SIZE_MAX:
+ * not known. */
 static size_t empty_channels(struct uncore *u, const struct unc_family *f,
 			     const struct unc_clocks *c, const struct uncore_counter *counters)
 {
@@ -192,8 +195,8 @@ static size_t empty_channels(struct uncore *u, const struct unc_family *f,
 	return filled < channels ? channels - filled : 0;
 }
 
-/* Whether PMUs without a clock are empty channels: the driver does not look at the hardware, or it is not known whether it
- * does, and there are just as many as the firmware lists no module for. */
+/* Whether PMUs without a clock are empty channels: the driver does not look at the hardware, or it
+ * is not known whether it does, and there are just as many as the firmware lists no module for. */
 static bool may_be_empty(struct uncore *u, const struct unc_clocks *c, const struct unc_plan *plan,
 			 const struct unc_delta *totals, const struct uncore_pmu *pmu)
 {

@@ -19,15 +19,17 @@ struct unc_clocks {
 	bool any_lacking;
 };
 
-/* Requests the clock of PMUs of memory that metrics are counted on, wherever a counter is free. -ENOMEM. */
+/* Requests the clock of PMUs of memory that metrics are counted on, wherever a counter is free.
+ * -ENOMEM. */
 int unc_clocks_request(struct uncore_monitor *m);
 
 /* Finds the clocks among the counters of a plan. -ENOMEM. */
 int unc_clocks_find(struct unc_clocks *out, const struct unc_plan *plan);
 void unc_clocks_finish(struct unc_clocks *c);
 
-/* From the deltas of the counters since the start: finds counters that have never moved, and PMUs without hardware, which only
- * families have whose driver may register some. True: there are others than before. */
+/* From the deltas of the counters since the start: finds counters that have never moved, and PMUs
+ * without hardware, which only families have whose driver may register some. True: there are others
+ * than before. */
 bool unc_clocks_update(struct unc_clocks *c, struct uncore *u, const struct unc_plan *plan,
 		       const struct unc_delta *totals);
 

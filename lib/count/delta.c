@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-/* Of a piece of the past: long enough that what counts does not rest for it by chance, */
+/* The length of a piece of the past. A working counter does not rest for so long by chance, */
 #define PIECE_NS 100000000u
 /* if so many counts were expected. */
 #define LEAST_EXPECTED 1000
@@ -56,9 +56,10 @@ static double scale(const struct uncore_counter *counter, const struct unc_delta
 }
 
 /*
- * A register that counts from 0x0ffffffff to 0x100000000 between the readings of its two halves seems to be 2^32
- * further, and back at the next reading. The driver takes both moves modulo the register's width, so that its count
- * keeps 2^width too much. Subtracts that if the rest is at most `most`, which `d` is not.
+ * A register that counts from 0x0ffffffff to 0x100000000 between the readings of its two halves
+ * seems to be 2^32 further, and back at the next reading. The driver takes both moves modulo the
+ * register's width, so that its count keeps 2^width too much. Subtracts that if the rest is at most
+ * `most`, which `d` is not.
  */
 static bool undo_torn(const struct uncore_counter *counter, struct unc_delta *d, double most)
 {
@@ -72,8 +73,9 @@ static bool undo_torn(const struct uncore_counter *counter, struct unc_delta *d,
 	return true;
 }
 
-/* What a counter whose highest speed is unknown can count in a second. The lower bound finds the excess of torn readings;
- * registers that are read at once cannot be torn, and a quarter of their range shows that they were written. */
+/* What a counter whose highest speed is unknown can count in a second. The lower bound finds the
+ * excess of torn readings; registers that are read at once cannot be torn, and a quarter of their
+ * range shows that they were written. */
 static double bound_of(const struct uncore_counter *counter)
 {
 	if (counter->width < 64 || counter->register_halves)
@@ -158,7 +160,8 @@ struct unc_delta unc_delta_take(const struct uncore_counter *counter,
 	return d;
 }
 
-/* Whether the fall of a counter may be a wrap. Of one without a past, a fall by a small part of its range may not. */
+/* Whether the fall of a counter may be a wrap. Of one without a past, a fall by a small part of its
+ * range may not. */
 static bool may_wrap(const struct uncore_counter *counter, const struct unc_past *past,
 		     const struct unc_delta *d)
 {

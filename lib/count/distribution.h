@@ -19,7 +19,8 @@ struct unc_distribution {
 	double least, most, weighted; /* of the values; the sum of values, each times its length */
 	uint64_t length_ns;           /* of samples with a value */
 	uint64_t zero, zero_ns;       /* samples with 0 or less, and their length */
-	int highest; /* index of the last bin, by struct uncore_distribution; valid with a value above 0 */
+	/* Index of the last bin, by struct uncore_distribution; valid with a value above 0. */
+	int highest;
 	uint64_t bins[UNCORE_BINS], bins_ns[UNCORE_BINS];
 	double threshold;               /* NaN: no values are counted as above */
 	uint64_t above_ns;              /* time at or above the threshold */

@@ -3,8 +3,7 @@
  * rules of families. */
 #include "count/monitor.h"
 
-/* ---- sets
- * ----------------------------------------------------------------------------------------- */
+/* ---- sets ---- */
 
 /* A set without events; valid until the next one is added. NULL: out of memory. */
 static struct unc_request_set *add_set(struct uncore_monitor *m, const struct uncore_pmu *pmu,
@@ -53,8 +52,7 @@ bool unc_same_pmu(const struct unc_request_set *a, const struct unc_request_set 
 	return a->pmu == b->pmu && a->cpu == b->cpu;
 }
 
-/* ---- events
- * --------------------------------------------------------------------------------------- */
+/* ---- events ---- */
 
 /* A code may be that of another event in a document about another CPU. */
 static int note_code(struct uncore_monitor *m, const struct uncore_pmu *pmu,
@@ -99,8 +97,7 @@ int unc_encode_event(struct uncore_monitor *m, struct unc_query *q, struct unc_t
 	return r < 0 ? r : keep_target(m, q, &target);
 }
 
-/* ---- metrics
- * -------------------------------------------------------------------------------------- */
+/* ---- metrics ---- */
 
 static bool has_term(const char *terms, const char *name)
 {
@@ -185,8 +182,7 @@ int unc_encode_metric(struct uncore_monitor *m, struct unc_query *q, struct unc_
 	return r < 0 ? r : keep_target(m, q, &target);
 }
 
-/* ---- rules
- * ---------------------------------------------------------------------------------------- */
+/* ---- rules ---- */
 
 /* The bits of a term, in their place; 0 where the PMU has no such term. */
 static uint64_t term_bits(const struct uncore_pmu *pmu, const struct unc_config *c,

@@ -16,8 +16,7 @@ int unc_next_word(const char **at, char *word)
 	return 1;
 }
 
-/* ---- GPUs at a link
- * ------------------------------------------------------------------------------ */
+/* ---- GPUs at a link ---- */
 
 int64_t unc_gpu_count(const struct uncore_pmu *pmu)
 {
@@ -52,8 +51,7 @@ int unc_gpus_check(const struct uncore_pmu *pmu, uint64_t gpus, int errnum, stru
 	return -errnum;
 }
 
-/* ---- words of the user
- * ---------------------------------------------------------------------------- */
+/* ---- words of the user ---- */
 
 /* One filter being set. */
 struct setter {
@@ -120,8 +118,8 @@ static int check_gpu(struct setter *x, const char *word)
 }
 
 /* Finds the root port "SOCKET:RC:INDEX", as PMUs number it, or makes a device that represents it.
- * -EINVAL: the word is something else. -ENOMEM, or why the devices cannot be read: reading them later
- * would lose the device. */
+ * -EINVAL: the word is something else. -ENOMEM, or why the devices cannot be read: reading them
+ * later would lose the device. */
 static int find_numbered(struct uncore *u, const char *word, const struct uncore_device **out)
 {
 	char copy[UNC_WORD_ROOM], *rest = copy;
@@ -238,8 +236,7 @@ static int check_range(struct setter *x, const char *word)
 	return 0;
 }
 
-/* ---- setting them
- * --------------------------------------------------------------------------------- */
+/* ---- setting them ---- */
 
 static int (*const checks[])(struct setter *x, const char *word) = {
 	[UNC_FILTER_FROM] = check_word,     [UNC_FILTER_TO] = check_word,

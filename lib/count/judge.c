@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Rows of a sample: the value (value.c), then a table of checks; the worst result is the quality. */
+/* Rows of a sample: the value (value.c), then a table of checks; the worst result is the
+ * quality. */
 #include "count/clocks.h"
 #include "count/judged.h"
 #include "object.h"
@@ -11,8 +12,8 @@
 #define OVER_CEILING 1.05
 /* From this share of the time on, its uncertainty makes a row suspect. */
 #define SUSPECT_SHARE 0.1
-/* A value that is extrapolated from a smaller share of the time is too uncertain: in tests with steady
- * traffic such values were off by up to a third. */
+/* A value that is extrapolated from a smaller share of the time is too uncertain: in tests with
+ * steady traffic such values were off by up to a third. */
 #define LEAST_COVERAGE 0.05
 /* Larger counts are not equal by chance. */
 #define LEAST_EQUAL 1000
@@ -53,8 +54,7 @@ static unsigned long long rounded_ms(double seconds)
 	return (unsigned long long)fmin(seconds * 1e3 + 0.5, 1e18);
 }
 
-/* ---- checks of one event that has a value
- * --------------------------------------------------------- */
+/* ---- checks of one event that has a value ---- */
 
 static void check_states(struct unc_judged_row *v, size_t k)
 {
@@ -127,8 +127,7 @@ static void (*const event_checks[])(struct unc_judged_row *, size_t) = {
 	check_states, check_stuck, check_cut_short, check_interrupted, check_torn,
 };
 
-/* ---- checks of the row
- * ---------------------------------------------------------------------------- */
+/* ---- checks of the row ---- */
 
 static void check_events(struct unc_judged_row *v)
 {
@@ -181,7 +180,8 @@ static void check_extrapolated(struct unc_judged_row *v)
 	       least_covered(v), (unsigned)(coverage * 100), why);
 }
 
-/* A PMU whose clock does not move counts nothing, whatever its other counters read: their 0 is no part of a sum. */
+/* A PMU whose clock does not move counts nothing, whatever its other counters read: their 0 is no
+ * part of a sum. */
 static void check_clocks(struct unc_judged_row *v)
 {
 	const struct unc_clocks *clocks = v->interval->clocks;
@@ -414,8 +414,8 @@ static void check_doubt(struct unc_judged_row *v)
 	worsen(v, UNCORE_SUSPECT, "%s%s", v->metric->doubt, gap);
 }
 
-/* A rate over the cycles of a block, and a time that is made of cycles, are wrong when the cycles are not those
- * of the interval: the clock stopped or runs at another frequency. */
+/* A rate over the cycles of a block, and a time that is made of cycles, are wrong when the cycles
+ * are not those of the interval: the clock stopped or runs at another frequency. */
 static void check_clock(struct unc_judged_row *v)
 {
 	double hz = v->metric ? v->metric->clock_hz : 0, seconds = v->counted->seconds;

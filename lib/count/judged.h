@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A row between its counters and the caller: value.c computes it, and judge.c says how good it is. */
+/* A row between its counters and the caller: value.c computes it, and judge.c says how good it
+ * is. */
 #ifndef UNC_JUDGED_H
 #define UNC_JUDGED_H
 
@@ -18,8 +19,8 @@ struct unc_judged_row {
 	char *reason; /* UNC_REASON_ROOM bytes; NULL: the quality is enough */
 	struct uncore_row *out;
 	struct uncore_row_counted *counted; /* of it */
-	/* Of each event; unc_value_set() fills both. The caller has the room, which is too large to be
-	 * cleared for each row of each short sample. */
+	/* One for each event; unc_value_set() fills `sums` and `in`. The caller has the room, which
+	 * is too large to be cleared for each row of each short sample. */
 	struct unc_sum *sums;
 	struct unc_formula_input *in; /* of a metric's formula */
 	bool even;                    /* all counters were enabled for the same time */

@@ -461,8 +461,8 @@ static void add_short_sample(struct uncore_monitor *m, struct unc_moment begin)
 	m->interval_ended = false;
 }
 
-/* Whether a counter that is quiet was switched off, where it cannot be restarted: the memory that each socket has is never
- * idle, and others moved. */
+/* Whether a counter that is quiet was switched off, where it cannot be restarted: the memory that
+ * each socket has is never idle, and others moved. */
 static bool is_off(const struct uncore_monitor *m, size_t i)
 {
 	const struct unc_family *f = m->plan.counters[i].pmu->family;
@@ -474,8 +474,8 @@ static bool is_off(const struct uncore_monitor *m, size_t i)
 	       f->place <= UNC_PLACE_PACKAGE_MEMORY && !uncore_is_simulated(m->machine);
 }
 
-/* Finds counters that another program has switched off, by restarting them: the driver then writes their registers again.
- * Counters that it has cleared or set are known, and are restarted, too. */
+/* Finds counters that another program has switched off, by restarting them: the driver then writes
+ * their registers again. Counters that it has cleared or set are known, and are restarted, too. */
 static void restart(struct uncore_monitor *m)
 {
 	bool any = false;
@@ -627,8 +627,7 @@ const char *uncore_monitor_note_at(const struct uncore_monitor *m, size_t i)
 	return m->notes.items[i];
 }
 
-/* ---- samples
- * -------------------------------------------------------------------------------------- */
+/* ---- samples ---- */
 
 int uncore_sample_new(struct uncore_sample **out)
 {

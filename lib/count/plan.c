@@ -106,8 +106,7 @@ static void plan_set(struct plan_builder *b, struct unc_request_set *set, size_t
 	}
 }
 
-/* ---- rounds
- * --------------------------------------------------------------------------------------- */
+/* ---- rounds ---- */
 
 /* Orders all sets, and makes room for all their counters. -ENOMEM. */
 static int begin(struct plan_builder *b, struct unc_request_set *sets, size_t count)
@@ -265,8 +264,8 @@ static bool are_parts(const struct plan_builder *b, size_t query)
 	return true;
 }
 
-/* Assigns the parts of a metric one by one, such as root ports; and each event of a sum. A quotient of
- * one part stays in one round. */
+/* Assigns the parts of a metric one by one, such as root ports; and each event of a sum. A quotient
+ * of one part stays in one round. */
 static void split(struct plan_builder *b, size_t query)
 {
 	const struct piece whole = {query, SIZE_MAX, SIZE_MAX};
@@ -314,8 +313,7 @@ int unc_plan_rounds(struct unc_request_set *sets, size_t count, size_t queries)
 	return r;
 }
 
-/* ---- the plan
- * ------------------------------------------------------------------------------------- */
+/* ---- the plan ---- */
 
 int unc_plan_build(struct unc_plan *out, struct unc_request_set *sets, size_t count)
 {

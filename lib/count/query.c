@@ -4,8 +4,7 @@
 
 #include <stdarg.h>
 
-/* ---- queries
- * -------------------------------------------------------------------------------------- */
+/* ---- queries ---- */
 
 struct unc_query *unc_monitor_query(struct uncore_monitor *m, size_t event_count)
 {
@@ -31,8 +30,7 @@ bool unc_query_is_restrictable(const struct unc_query *q)
 	return false;
 }
 
-/* ---- gaps
- * ----------------------------------------------------------------------------------------- */
+/* ---- gaps ---- */
 
 /* Adds a gap with this reason; for a root port only once. */
 __attribute__((format(printf, 4, 5))) static int
@@ -158,7 +156,8 @@ static int find_ports(struct uncore_monitor *m, struct unc_query *q)
 	return r;
 }
 
-/* The number of dies on the socket (-1: on any) that PMUs of one die count; `last`: the highest of their numbers. */
+/* The number of dies on the socket (-1: on any) that PMUs of one die count; `last`: the highest of
+ * their numbers. */
 static int counted_dies(const struct unc_topology *t, const struct unc_query *q, int socket,
 			int *last)
 {
@@ -182,7 +181,8 @@ static int counted_dies(const struct unc_topology *t, const struct unc_query *q,
 	return count;
 }
 
-/* An offline CPU that may be of the socket, if possible of a NUMA node without CPUs online; -1: there is none. */
+/* An offline CPU that may be of the socket, if possible of a NUMA node without CPUs online; -1:
+ * there is none. */
 static int offline_cpu(const struct unc_topology *t, int socket)
 {
 	int found = -1;
@@ -202,8 +202,8 @@ static int offline_cpu(const struct unc_topology *t, int socket)
 	return found;
 }
 
-/* Adds gaps for dies that have no CPU online, on sockets of which other dies are counted: on other sockets, or by their
- * numbers, there are more. */
+/* Adds gaps for dies that have no CPU online, on sockets of which other dies are counted: on other
+ * sockets, or by their numbers, there are more. */
 static int find_dies(struct uncore_monitor *m, struct unc_query *q)
 {
 	const struct unc_topology *t = &m->machine->topology;
@@ -280,8 +280,7 @@ int unc_query_find_gaps(struct uncore_monitor *m, struct unc_query *q)
 	return r;
 }
 
-/* ---- taking back
- * ---------------------------------------------------------------------------------- */
+/* ---- taking back ---- */
 
 int unc_monitor_refuse_planned(struct uncore_monitor *m)
 {
@@ -303,8 +302,7 @@ void unc_monitor_roll_back(struct uncore_monitor *m, struct unc_checkpoint to)
 		free(m->sets[--m->set_count].requests);
 }
 
-/* ---- texts
- * ---------------------------------------------------------------------------------------- */
+/* ---- texts ---- */
 
 const char *unc_monitor_keep(struct uncore_monitor *m, const char *text)
 {

@@ -106,8 +106,7 @@ const char *unc_monitor_keep(struct uncore_monitor *m, const char *text);
 int unc_monitor_note(struct uncore_monitor *m, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* ---- plan.c: equal counters are opened once, and a set of requests that is part of a larger one
- * needs none of its own ---- */
+/* ---- plan.c: which counters are opened ---- */
 
 /* One event of a set. */
 struct unc_request {
@@ -145,11 +144,12 @@ struct unc_plan {
 
 /* Assigns each metric to the first round in which the PMUs have enough counters, and registers of
  * filters. If it needs more than a PMU has, each of its sets is assigned so, and each count of a
- * sum; if that does not help, it gets a separate round. Events are in the first round. `queries`: the largest number
- * of a query. -ENOMEM. */
+ * sum; if that does not help, it gets a separate round. Events are in the first round. `queries`:
+ * the largest number of a query. -ENOMEM. */
 int unc_plan_rounds(struct unc_request_set *sets, size_t count, size_t queries);
 
-/* Plans all sets, and stores the counter of each request. */
+/* Plans all sets, and stores the counter of each request. Equal counters are opened once, and a set
+ * that is part of a larger one needs no counters of its own. */
 int unc_plan_build(struct unc_plan *out, struct unc_request_set *sets, size_t count);
 void unc_plan_finish(struct unc_plan *p);
 

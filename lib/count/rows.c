@@ -23,8 +23,7 @@ struct row_builder {
 	size_t instance;               /* and the number of its instance */
 };
 
-/* ---- NUMA nodes
- * ----------------------------------------------------------------------------------- */
+/* ---- NUMA nodes ---- */
 
 #define MOST_NODES 16 /* of a socket */
 
@@ -175,17 +174,18 @@ static char *explain_place(const struct row_builder *b, const struct unc_target 
 	return unc_text_take(&text);
 }
 
-/* ---- which targets make a row
- * --------------------------------------------------------------------- */
+/* ---- which targets make a row ---- */
 
-/* The die of the package that a PMU counts from a CPU, among those whose PMUs have one name; 0: there is one name for each. */
+/* The die of the package that a PMU counts from a CPU, among those whose PMUs have one name; 0:
+ * there is one name for each. */
 static int die_of(const struct unc_topology *t, const struct uncore_pmu *pmu, int cpu)
 {
 	return is_of_die(pmu) ? unc_topology_die_in_package(t, cpu) : 0;
 }
 
-/* The number of the target's unit among those of its family on the socket, die by die: PMUs of several dies have one
- * name. Dies have equally many units, also offline ones. -1: its socket is unknown. */
+/* The number of the target's unit among those of its family on the socket, die by die: PMUs of
+ * several dies have one name. Dies have equally many units, also offline ones. -1: its socket is
+ * unknown. */
 static int channel_of(const struct row_builder *b, const struct unc_target *t)
 {
 	const struct unc_topology *topology = &b->u->topology;
@@ -267,8 +267,8 @@ static struct unc_row *find_row(struct row_builder *b, struct uncore_row_place k
 	return row;
 }
 
-/* Adds an unavailable row instead of counters: of the target's socket, or of each socket that may be its own.
- * -ENOMEM. */
+/* Adds an unavailable row instead of counters: of the target's socket, or of each socket that may
+ * be its own. -ENOMEM. */
 static int refuse_place(struct row_builder *b, const struct unc_target *t)
 {
 	const struct unc_topology *topology = &b->u->topology;
@@ -353,8 +353,7 @@ static int add_to_row(struct row_builder *b, const struct unc_target *t)
 	return 0;
 }
 
-/* ---- gaps
- * ----------------------------------------------------------------------------------------- */
+/* ---- gaps ---- */
 
 /* True when the gap belongs to the row, a sum: of ports only if a filter names them. */
 static bool is_gap_of(const struct row_builder *b, const struct unc_row *row,
@@ -431,8 +430,7 @@ static int add_gap_rows(struct row_builder *b)
 	return 0;
 }
 
-/* ---- ceilings
- * ------------------------------------------------------------------------------------- */
+/* ---- ceilings ---- */
 
 /* The ceiling of a metric's row; for memory, that of the machine, a socket or a memory channel. */
 static double ceiling_of(const struct row_builder *b, const struct unc_row *row)
@@ -456,8 +454,7 @@ static double ceiling_of(const struct row_builder *b, const struct unc_row *row)
 	return unc_ceiling_memory(b->u, row->key.socket, b->single && channel);
 }
 
-/* ---- all rows
- * ------------------------------------------------------------------------------------- */
+/* ---- all rows ---- */
 
 static int compare_rows(const void *a, const void *b)
 {
@@ -546,10 +543,10 @@ void unc_rows_finish(struct unc_rows *rows)
 	*rows = (struct unc_rows){0};
 }
 
-/* ---- sums
- * ----------------------------------------------------------------------------------------- */
+/* ---- sums ---- */
 
-/* Whether the counter of an event that never stops did not move, for long enough: in this interval, or since the start. */
+/* Whether the counter of an event that never stops did not move, for long enough: in this interval,
+ * or since the start. */
 static bool is_still(const struct unc_interval *interval, size_t counter)
 {
 	const struct unc_clocks *c = interval->clocks;

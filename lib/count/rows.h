@@ -52,7 +52,8 @@ struct unc_delta unc_delta_take(const struct uncore_counter *counter,
 				const struct uncore_reading *before,
 				const struct uncore_reading *after);
 
-/* What a counter did before, by its rates over pieces of a tenth of a second or more. It begins as {0}. */
+/* What a counter did before, by its rates over pieces of a tenth of a second or more. It begins as
+ * {0}. */
 struct unc_past {
 	double slowest, fastest;    /* counts per second; the slowest since it was quiet */
 	uint64_t pieces;            /* of which these are the slowest and the fastest */
@@ -60,8 +61,8 @@ struct unc_past {
 	bool rested;                /* it did not move for a whole piece, and was not expected to */
 };
 
-/* Compares the next interval with those before. A fall of a counter of unknown speed that would be a wrap only
- * if it had been many times faster than ever is no count. Finds what is quiet. */
+/* Compares the next interval with those before. A fall of a counter of unknown speed that would be
+ * a wrap only if it had been many times faster than ever is no count. Finds what is quiet. */
 void unc_delta_compare(const struct uncore_counter *counter, struct unc_past *past,
 		       struct unc_delta *d);
 
@@ -126,7 +127,8 @@ struct unc_interval {
 /* One event of a row. The first_... are counters, by their numbers in the plan. */
 struct unc_sum {
 	double value; /* scaled increments */
-	double per_s; /* the sum of counts, each divided by the counter's enabled time; 0 for a state */
+	/* The sum of counts, each divided by the counter's enabled time; 0 for a state. */
+	double per_s;
 	uint64_t shortest_ns, longest_ns; /* times that counters with a value were enabled */
 	uint64_t count, enabled_ns, running_ns;
 	uint64_t waited_ns; /* time enabled of counters that were never on the hardware */
@@ -165,8 +167,9 @@ struct unc_judged {
 	struct uncore_row_counted counted;
 };
 
-/* Fills the row of a sample, which points into `into`: it must not be moved. `reason` is a buffer for its
- * reason (UNC_REASON_ROOM), and must be valid as long as the row. `inputs` has room for unc_row_input_count(). NULL: not needed. */
+/* Fills the row of a sample, which points into `into`: it must not be moved. `reason` is a buffer
+ * for its reason (UNC_REASON_ROOM), and must be valid as long as the row. `inputs` has room for
+ * unc_row_input_count(). NULL: not needed. */
 void unc_row_judge(const struct unc_row *row, const struct unc_interval *interval, char *reason,
 		   struct unc_judged *into, struct uncore_input *inputs);
 size_t unc_row_input_count(const struct unc_row *row);

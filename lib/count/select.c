@@ -12,8 +12,7 @@ static bool is_repeated(const struct uncore_monitor *m, const struct uncore_alia
 	       unc_pmu_repeats(pmu, &m->machine->topology, UNC_SCOPE_PACKAGE, i);
 }
 
-/* ---- events
- * --------------------------------------------------------------------------------------- */
+/* ---- events ---- */
 
 /* One call of uncore_monitor_add_events(). */
 struct adder {
@@ -252,8 +251,7 @@ int uncore_monitor_add_events(struct uncore_monitor *m, const char *text)
 	return r;
 }
 
-/* ---- metrics
- * -------------------------------------------------------------------------------------- */
+/* ---- metrics ---- */
 
 /* "memory.*", or "intel-imc/memory.*". A pattern for all metrics does not include the cells of a
  * matrix, which are many and duplicate other metrics. */
@@ -521,8 +519,8 @@ static bool has_no_cpu(const struct uncore_metric *metric)
 	return any;
 }
 
-/* Adds a matching metric, or not (with the reason in `unsuited`), if it does not support the filters or has no CPU:
- * others may match. */
+/* Adds a matching metric, or not (with the reason in `unsuited`), if it does not support the
+ * filters or has no CPU: others may match. */
 static int try_metric(struct uncore_monitor *m, const struct uncore_metric *metric,
 		      struct unsuited *unsuited)
 {
@@ -604,8 +602,8 @@ static int no_such_metric(const struct uncore_monitor *m, const char *pattern)
 	return -ENOENT;
 }
 
-/* No metric of the pattern can be counted here: the sentence that says most. `excluded` could be by its name;
- * `missing`: why one of a family with PMUs here cannot. */
+/* No metric of the pattern can be counted here: the sentence that says most. `excluded` could be by
+ * its name; `missing`: why one of a family with PMUs here cannot. */
 static int fail_pattern(struct uncore_monitor *m, const char *pattern,
 			const struct uncore_metric *excluded, const char *missing)
 {
@@ -621,7 +619,8 @@ static int fail_pattern(struct uncore_monitor *m, const char *pattern,
 	if (excluded)
 		return unc_fail(e, ENODEV, "%s is not in %s: %s; name it to count it",
 				excluded->name, pattern, excluded->separate);
-	/* If PMUs are missing, the reason is that of the most general metric: for memory.* that of memory.bandwidth. */
+	/* If PMUs are missing, the reason is that of the most general metric: for memory.* that of
+	 * memory.bandwidth. */
 	for (size_t i = 0; i < c->metric_count; i++) {
 		const struct uncore_metric *metric = c->metrics[i];
 

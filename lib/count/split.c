@@ -89,8 +89,7 @@ static int restrict_part(struct splitter *x, const struct part *from,
 	return r < 0 ? r : pass_on(x, &part);
 }
 
-/* ---- words, GPUs, addresses
- * ----------------------------------------------------------------------- */
+/* ---- words, GPUs, addresses ---- */
 
 static int refuse_kind(const struct splitter *x, enum unc_filter_kind kind)
 {
@@ -102,7 +101,8 @@ static int refuse_kind(const struct splitter *x, enum unc_filter_kind kind)
 		const struct unc_filter *f = &x->family->filters[i];
 		const char *terms = f->value_count ? f->values[0].text : f->terms;
 
-		/* A link without a GPU does not have the filter of GPUs, or refuses each number of one. */
+		/* A link without a GPU does not have the filter of GPUs, or refuses each number of
+		 * one. */
 		if (!f->title || (terms && !unc_pmu_has_terms(x->pmu, terms)) ||
 		    (i == UNC_FILTER_GPU && unc_gpu_count(x->pmu) == 0))
 			continue;
@@ -159,8 +159,7 @@ static int split_by_gpus(struct splitter *x, enum unc_filter_kind kind, const st
 	return r < 0 ? r : split_by_choices(x, kind, from);
 }
 
-/* ---- root ports
- * ----------------------------------------------------------------------------------- */
+/* ---- root ports ---- */
 
 static bool has_bit(const struct unc_port *port)
 {
@@ -343,8 +342,7 @@ static int split_by_ports(struct splitter *x, enum unc_filter_kind kind, const s
 	return restrict_part(x, from, NULL, kind, all);
 }
 
-/* ---- a device
- * ------------------------------------------------------------------------------------- */
+/* ---- a device ---- */
 
 /* Lists the devices that are counted together with the requested one, by address and the kernel's
  * names: the devices behind it, if it is a part of a switch, or the others. Returns their
@@ -443,8 +441,7 @@ static int split_by_device(struct splitter *x, enum unc_filter_kind kind, const 
 	return note_sharing(x, d, x->query->targets[targets].port);
 }
 
-/* ---- the metric on all parts
- * ---------------------------------------------------------------------- */
+/* ---- the metric on all parts ---- */
 
 static int (*const splits[])(struct splitter *x, enum unc_filter_kind kind,
 			     const struct part *from) = {

@@ -5,8 +5,8 @@
 
 #include <math.h>
 
-/* Uncertainty of the time as a share of it: from the first on a row has bounds, and from the second on the time
- * is unknown. */
+/* Uncertainty of the time as a share of it: from the first on a row has bounds, and from the second
+ * on the time is unknown. */
 #define BOUNDS_SHARE 0.001
 #define UNKNOWN_SHARE 0.99
 
@@ -137,7 +137,8 @@ static void set_histogram(struct unc_judged_row *v)
 	struct uncore_row *out = v->out;
 	size_t bin;
 
-	/* The bins are the first events, which set_metric() has filled; clang-tidy does not see that. */
+	/* The bins are the first events, which set_metric() has filled; clang-tidy does not see
+	 * that. */
 	for (size_t k = 0; k < h->count; k++) {
 		counts[k] = v->in[k].value; /* NOLINT(clang-analyzer-core.uninitialized.Assign) */
 		all += counts[k];

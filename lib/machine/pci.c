@@ -376,8 +376,8 @@ static bool is_root_port(const struct unc_device *d)
 	return is_port;
 }
 
-/* Limits the speed and width of a port to those that both ends of its link support. The functions
- * of a device share the link, and virtual functions may not know it. */
+/* Limits the speed and width of a port to what both ends of its link support. The functions of a
+ * device share the link, and virtual functions may not know it. */
 static void limit_link(const struct unc_pci *p, struct uncore_device *port)
 {
 	double speed = NAN;

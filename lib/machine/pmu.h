@@ -93,7 +93,7 @@ int unc_pmus_read(struct unc_pmus *out, const struct unc_root *root,
 		  const struct unc_topology *topology, struct unc_error *error);
 void unc_pmus_finish(struct unc_pmus *p);
 
-/* The number of CPUs in `cpus` that can count it, with those that read the same registers. */
+/* The number of CPUs in its mask: `cpus`, and after them CPUs that read the same registers. */
 static inline size_t unc_pmu_mask(const struct uncore_pmu *p)
 {
 	return p->cpus.count + p->more_cpus;

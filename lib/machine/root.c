@@ -132,7 +132,7 @@ static int noted(const struct unc_root *r, int err)
 }
 
 /* Absolute links in a copied tree mean the copy, never this machine. So resolve() follows links,
- * and the kernel follows none, not even those that are made at this moment. */
+ * and the kernel follows none, not even links that are made at this moment. */
 int unc_root_open_file(const struct unc_root *r, const char *path, int flags)
 {
 	char where[PATH_MAX], *next = where;

@@ -307,7 +307,7 @@ static int confirm(struct unc_regs_io *io, const struct unc_regs_field *f, bool 
 	return -ETIMEDOUT;
 }
 
-/* Sets the fields with these uses to 1, and those that an earlier call has set back to 0. Other
+/* Sets the fields with these uses to 1, and fields that an earlier call has set back to 0. Other
  * fields of their registers keep their old values; write-only fields have no old values. */
 static int set(struct unc_regs_io *io, unsigned uses)
 {

@@ -353,7 +353,7 @@ void unc_regs_read_instance(void *ctx, size_t index);
 /* True if both are instances of one device and are read on one CPU. */
 bool unc_regs_same_device(const struct unc_regs_source *s, const struct unc_regs_instance *a,
 			  const struct unc_regs_instance *b);
-/* After all instances have been read: unfreezes those that waited for the others. */
+/* After all instances have been read: unfreezes instances that waited for the others. */
 void unc_regs_unfreeze(struct unc_regs_source *s);
 
 #endif

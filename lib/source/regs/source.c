@@ -25,8 +25,7 @@ static bool assign(struct unc_regs_source *s, const struct unc_regs_instance *b,
 	for (size_t k = r->only_count; k-- > 0;)
 		if (r->only[k].event == code)
 			allowed = r->only[k].counters;
-	/* From the end: usually the first counters are those that count events which few counters
-	 * can count. */
+	/* From the end: if few counters can count an event, these are usually the first ones. */
 	for (size_t k = r->count; k-- > 0;) {
 		const struct unc_regs_counter *c = &r->counters[k];
 		size_t owner = b->first;
@@ -62,7 +61,7 @@ static int choose_programmable(struct unc_regs_source *s, const struct unc_regs_
 	if (edge && threshold && (select & edge->bits) && !(select & threshold->bits))
 		return unc_fail(e, EINVAL, "'%s' needs '%s' of at least 1: add %s=1", edge->name,
 				threshold->name, threshold->name);
-	/* config= and config1= can set any bit, also those that no term has. */
+	/* config= and config1= can set any bit, also bits that no term has. */
 	for (const struct unc_regs_field *f = r->select.fields;
 	     f < r->select.fields + r->select.count; f++)
 		terms |= f->access == UNC_ACCESS_RW && f->purpose != UNC_PURPOSE_ENABLE ? f->bits
@@ -225,8 +224,8 @@ static int refuse_instance(struct unc_regs_source *s, struct unc_regs_instance *
 	return r;
 }
 
-/* Opens an instance, chooses its registers, and claims those that will be written. Does not write
- * yet. */
+/* Opens an instance, chooses its registers, and claims registers that will be written. Does not
+ * write yet. */
 static int open_instance(struct unc_regs_source *s, struct unc_regs_instance *b,
 			 struct unc_error *e)
 {
