@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
-// The live page of `serve`: the tree of places, a table of what they have now, and the charts of page.js, of the windows that
-// the server sends. As there, functions return markup, and start() and what it calls know the document.
+// The live page of `serve`: the tree of places, a table of current values, and the charts of page.js, from the windows
+// that the server sends. As in page.js, functions return markup; only start() and the functions that it calls use the
+// document.
 "use strict";
 const live = ((page) => {
-	const HELD = 700; // windows of a live source
-	const BLOCK = 70; // windows of which the histograms are summed
+	const HELD = 700; // windows of a live source that are kept
+	const BLOCK = 70; // windows in a block, whose histograms are added up
 	const {text, finite, human, label, group} = page;
 
 	// ---- the tree of places ----
@@ -12,7 +13,7 @@ const live = ((page) => {
 	const KINDS = [["memory", "Memory", /^(memory|dram)\./], ["pcie", "PCIe", /^pcie\./], ["link", "Links", /^link\./],
 		["cache", "Caches and fabric", /^(cache|fabric|ring|mesh)\./], ["matrix", "Matrix", /^matrix\./], ["other", "Other", /^/]];
 
-	// The kind of a row, by the name of its metric; of an event by what its PMU counts.
+	// The kind of a row: by the name of its metric, or for an event by the place that its PMU counts.
 	function kindOf(row, t) {
 		const has = (list) => (list ?? []).some((each) => each.pmu === row.pmu);
 		if (row.pmu && !row.family)
@@ -28,13 +29,13 @@ const live = ((page) => {
 		return row.socket ?? own?.socket ?? own?.id ?? null;
 	}
 
-	// A node of the tree. `rows`: indices of its own and of all below it.
+	// A node of the tree. `rows`: indices of its own rows and of all rows below it.
 	const node = (name, note, own, below = []) => ({name, note, below, own,
 		rows: [...new Set([...own, ...below.flatMap((each) => each.rows)])].sort((a, b) => a - b)});
 
 	const deviceName = (d) => [d.names[0] ?? d.name ?? d.driver ?? `${d.vendor}:${d.device}`.replace(/0x/g, ""), d.names[1]].filter(Boolean).join(" ");
 
-	// Root ports with a row or a device, and the devices below them, whose traffic their port has.
+	// Root ports with a row or a device, and the devices below them. The traffic of a device is that of its port.
 	function ports(list, t, rows) {
 		const used = list.map((p) => {
 			const own = rows.filter(([, row]) => row.port === p.address || (!row.port && row.pmu && p.pmus.includes(row.pmu))).map(([i]) => i);
@@ -45,7 +46,7 @@ const live = ((page) => {
 			devices.map((d) => node(deviceName(d), d.address, own))));
 	}
 
-	// The other ends of links; places of memory; of the rest nothing.
+	// The nodes below a kind: the other ends of links, or the places of memory; other kinds have none.
 	function parts(kind, t, rows) {
 		const of = (key) => group(rows.filter(([, row]) => key(row) !== null), ([, row]) => key(row));
 		const indices = (list) => list.map(([i]) => i);
@@ -70,17 +71,17 @@ const live = ((page) => {
 		}).filter((each) => each.rows.length || each.below.length || each.here);
 	}
 
-	// Machine, sockets, kinds, and ports, channels and ends of links.
+	// The tree: machine, sockets, kinds, and below these ports, channels and ends of links.
 	function placesOf(topology, rows) {
 		const numbered = rows.map((row, i) => [i, row]), t = topology ?? {};
 		const on = (id) => numbered.filter(([, row]) => socketOf(row, t) === id);
 		const sockets = (t.sockets ?? []).map((s) => node(`Socket ${s.id ?? "unknown"}`, `${s.cpus.length} CPUs`, [], kinds(t, on(s.id), s.id)));
-		// Rows of an unknown socket have none, like those of the machine.
+		// Rows of an unknown socket have no socket, like rows of the machine.
 		const unknown = (t.sockets ?? []).some((s) => s.id === null);
 		return node("Machine", "", [], [...unknown ? [] : kinds({...t, memory: [], links: []}, on(null), null), ...sockets]);
 	}
 
-	// Nodes of the tree as list items; `path` is the way to a node by index, and its identity.
+	// The nodes of the tree as list items. `path` has the index of each node above, and identifies the node.
 	function treeMarkup(top, path = "0", level = 1) {
 		const open = level < 3 || top.below.length <= 8;
 		return `<li role="treeitem" tabindex="-1" data-path="${path}" aria-level="${level}" aria-selected="false"` +
@@ -89,7 +90,7 @@ const live = ((page) => {
 			(top.below.length ? `<ul role="group">${top.below.map((each, i) => treeMarkup(each, `${path}.${i}`, level + 1)).join("")}</ul>` : "") + `</li>`;
 	}
 
-	// The nodes on the way to a path, from the machine on.
+	// The nodes along a path, beginning with the machine.
 	function way(top, path) {
 		const list = [top];
 		for (const i of path.split(".").slice(1))
@@ -97,11 +98,11 @@ const live = ((page) => {
 		return list.every(Boolean) ? list : [top];
 	}
 
-	// ---- the table of now ----
+	// ---- the table of current values ----
 
 	const word = (q) => q ? `<em class="quality" title="${text(q.filter(Boolean).join(": "))}">${text(q[0])}</em>` : "";
 
-	// What a number's cell has: value, share of the ceiling, quality.
+	// The cell of a number: value, share of the ceiling, quality.
 	function cellMarkup(row) {
 		const v = row.values.at(-1), share = finite(row.ceiling) && row.ceiling > 0 && finite(v) ? v / row.ceiling : null;
 		return `<b>${text(human(v, row.unit))}</b>` + (share === null ? "" :
@@ -113,7 +114,7 @@ const live = ((page) => {
 	const nameButton = (row) => `<button class="explain" aria-haspopup="dialog" data-name="${text(row.name)}" data-family="${text(row.family)}" ` +
 		`aria-label="Explain ${text(row.name)}">${text(row.name).replace(/\./g, ".<wbr>")}</button>`;
 
-	// Metrics with the same places are in one table.
+	// Metrics with the same places share a table.
 	function grids(caption, list, names) {
 		const metrics = group(list, ([, row]) => `${row.name} ${row.family}`);
 		return group(metrics, (rows) => JSON.stringify(rows.map(([, row]) => label(row)))).map((same) => grid(caption, same.flat(), names)).join("");
@@ -121,7 +122,7 @@ const live = ((page) => {
 
 	const span = (columns) => columns > 5 ? " whole" : columns > 2 ? " double" : "";
 
-	// `list`: [index, row]. Metrics are lines where there are few places, else places are.
+	// `list`: [index, row]. If there are few places, metrics are lines; otherwise places are.
 	function grid(caption, list, names) {
 		const places = group(list, ([, row]) => label(row)), metrics = group(list, ([, row]) => `${row.name} ${row.family}`);
 		const down = places.length > 3, [lines, columns] = down ? [places, metrics] : [metrics, places];
@@ -140,7 +141,7 @@ const live = ((page) => {
 			`</table></div><p class="note" data-rows="${list.map(([i]) => i).join(" ")}"></p></div>`;
 	}
 
-	// Lines are the sources of requests, columns the targets, as `uncore matrix` prints.
+	// Lines are the sources of requests, columns their targets, as in `uncore matrix`.
 	function matrix(caption, list) {
 		const parts = list.map(([i, row]) => [i, row, /^matrix\.(\w+)\.(\w+)\.(\w+)/.exec(row.name)]).filter((each) => each[2]);
 		return group(parts, ([, row, m]) => JSON.stringify([label(row), m[3]])).map((all) => {
@@ -157,7 +158,7 @@ const live = ((page) => {
 		}).join("");
 	}
 
-	// Tables of the chosen rows, one for each kind of a socket, in the order of the tree.
+	// Tables of the chosen rows: one for each kind and socket, in the order of the tree.
 	function tables(top, rows, chosen, t) {
 		const below = new Map((t.root_ports ?? []).map((p) => [p.address, (t.devices ?? []).filter((d) =>
 			d.root_port === p.address && !d.bridge && d.address !== p.address).map(deviceName).join(", ")]));
@@ -172,7 +173,7 @@ const live = ((page) => {
 
 	// ---- explain ----
 
-	// With the words of `uncore explain`.
+	// The same words as in `uncore explain`.
 	function explainMarkup(rows, metric) {
 		const [row] = rows, known = ["formula", "evidence", "doubt", "kernel_bug", "kernel_note", "missing"];
 		const facts = [["unit", row.unit], ["family", row.family], ...known.map((name) => [name.replace("_", " "), metric?.[name]]),
@@ -187,7 +188,7 @@ const live = ((page) => {
 
 	// ---- short samples ----
 
-	// Of the answers of /api/v1/samples for each row: what all of them have. `clock`: as in view.
+	// Combines the answers of /api/v1/samples for several rows to the time that all of them cover. `clock`: as in view.
 	function shortSamples(rows, replies, clock) {
 		const from = Math.max(...replies.map((each) => each.ends[0])), to = Math.min(...replies.map((each) => each.ends.at(-1)));
 		const inside = ({ends}, list) => list.filter((_, i) => ends[i] > from && ends[i] <= to), ends = inside(replies[0], replies[0].ends);
@@ -196,20 +197,21 @@ const live = ((page) => {
 				distribution: undefined}))};
 	}
 
-	// ---- what is held ----
+	// ---- windows that are kept ----
 
-	// Adds a window; false: it is there already. Numbers that are not there are a gap.
+	// Adds a window; returns false if it was added before. Missing numbers make a gap.
 	function take(data, w, number, most) {
 		const {intervals} = data;
 		if (number <= data.number)
 			return false;
-		// A missing number or another session: as far as the wall clock says. Times have few digits.
+		// After a missing number or in another session, the wall clock decides. Times have few digits, so small
+		// differences are no gap.
 		data.drift = number > data.number + 1 && intervals.length ? -1 : 0.5 * w.interval + 1e-4 * w.time;
 		if (data.drift > 0 && intervals.length && Math.abs(w.time - w.interval - data.told) <= data.drift)
 			data.shift = intervals.at(-1).time + w.interval - w.time;
 		page.add(data, w);
 		for (const [i] of data.quality)
-			data.rows[i].quality[data.rows[i].quality.length - 1] = data.marks.get(i); // one object while it lasts
+			data.rows[i].quality[data.rows[i].quality.length - 1] = data.marks.get(i); // one object for as long as it does not change
 		data.number = number, data.told = w.time;
 		const many = most ? intervals.length - most : 0;
 		if (many > 0)
@@ -218,7 +220,8 @@ const live = ((page) => {
 		return true;
 	}
 
-	// Histograms of the window with this number: the last, and sums over blocks of windows, of which the oldest are dropped.
+	// Adds the histograms of the window with this number: to the last ones, and to sums over blocks of windows. The
+	// oldest blocks are dropped.
 	function sum(data, distributions, number, most) {
 		if (number <= data.summed)
 			return;
@@ -251,7 +254,7 @@ const live = ((page) => {
 		frame(true);
 	}};
 
-	// The chosen rows: of the nearest node on the way that has any.
+	// The chosen rows: those of the nearest node along the path that has any.
 	function chosen() {
 		const nodes = way(state.top, state.path), at = nodes.findLast((each) => each.rows.length) ?? state.top, last = nodes.at(-1);
 		say(byId("chosen"), last === at ? "" : `${last.name}: not counted alone; ${at === state.top ? "the machine" :
@@ -259,7 +262,7 @@ const live = ((page) => {
 		return new Set(at.rows);
 	}
 
-	// Of a run, or of another choice: everything anew.
+	// Draws everything, for a new run or a new choice.
 	function layout() {
 		const {data, machine} = state, rows = chosen();
 		byId("now").innerHTML = tables(state.top, data.rows, rows, machine.topology ?? {});
@@ -285,7 +288,7 @@ const live = ((page) => {
 		}
 		for (const each of state.boxes) {
 			histograms(each.rows);
-			const none = page.part(each.rows, data.intervals, Infinity, Infinity); // drawn when it is seen
+			const none = page.part(each.rows, data.intervals, Infinity, Infinity); // it is drawn when it becomes visible
 			each.box.innerHTML = page.metric(none.rows, none.intervals, each.box.clientWidth, view);
 			each.box.querySelector(".plot").hidden = false;
 			each.box.querySelector(".note").textContent = "";
@@ -304,7 +307,7 @@ const live = ((page) => {
 		}
 	}
 
-	// Everything that changes with a window; `moved`: also when nothing is to move.
+	// Updates everything that changes with a window. `moved`: draws charts again even if no window was added.
 	function update(moved) {
 		const {data} = state, last = data?.intervals.at(-1);
 		if (!last)
@@ -312,7 +315,7 @@ const live = ((page) => {
 		view.clock = last.wall_ns / 1e9 - last.time;
 		if (!state.cells || !state.boxes.length)
 			layout();
-		const width = state.boxes[0]?.box.clientWidth; // read before anything is written
+		const width = state.boxes[0]?.box.clientWidth; // read before anything is written: reading it afterwards would cause a layout
 		if (state.changed && !state.paused) {
 			for (const [cell, row] of state.cells) {
 				const markup = cellMarkup(row);
@@ -336,7 +339,7 @@ const live = ((page) => {
 			}
 	}
 
-	// Why numbers of a table are not measured.
+	// The reasons why numbers of a table are not measured.
 	function notesOf(rows) {
 		const told = [...new Set(rows.map((row) => row.quality.at(-1)).filter(Boolean).map((q) => q.filter(Boolean).join(": ")))];
 		return told.slice(0, 2).join("; ") + (told.length > 2 ? `; and ${told.length - 2} more reasons` : "");
@@ -366,7 +369,7 @@ const live = ((page) => {
 		frame(true);
 	}
 
-	// Of the tree one item at a time is reached with Tab.
+	// Tab reaches one item of the tree at a time.
 	function focusable(item) {
 		for (const each of byId("tree").querySelectorAll("[tabindex='0']"))
 			each.tabIndex = -1;
@@ -408,7 +411,7 @@ const live = ((page) => {
 		item.tabIndex = 0;
 	}
 
-	// Another run of the server has other rows and numbers.
+	// Begins again: another run of the server has other rows and numbers.
 	function begin(start) {
 		if (start.run === state.run)
 			return;
@@ -453,13 +456,13 @@ const live = ((page) => {
 			frame();
 	}
 
-	// Of the window before it, for those that listened then.
+	// Histograms of the previous window, for pages that were connected then.
 	function histograms_(event) {
 		const {data} = state, at = event.lastEventId.lastIndexOf("-");
 		if (!data || event.lastEventId.slice(0, at) !== state.run)
 			return;
 		if (!data.last)
-			state.cells = null; // charts get a place for them
+			state.cells = null; // now charts get a place for histograms
 		sum(data, JSON.parse(event.data), +event.lastEventId.slice(at + 1), state.live ? HELD : 0);
 		byId("held").hidden = false;
 		if (state.paused)
@@ -488,11 +491,11 @@ const live = ((page) => {
 			state.since ??= now();
 			show("lost", `reconnecting since ${state.since}`);
 			if (stream.readyState === EventSource.CLOSED)
-				setTimeout(connect, 3000); // after a reply that is no stream the browser does not try again
+				setTimeout(connect, 3000); // the browser does not try again after a reply that is not a stream
 		};
 	}
 
-	// A server that is there and sends nothing.
+	// Reports a server that is connected and sends nothing.
 	function late() {
 		const wait = Math.max(3 * (state.machine.interval ?? 1), 3) * 1000;
 		if (state.since === null && !state.ended && state.live && state.arrived)
@@ -523,7 +526,7 @@ const live = ((page) => {
 		byId("explain").showModal();
 	}
 
-	// The last seconds of a chart, with a zoom of its own.
+	// Shows the last seconds of a chart, with a zoom of its own.
 	async function showSamples(all) {
 		const rows = all.slice(0, 24), box = byId("samples"), last = state.data.intervals.at(-1);
 		const clock = last.wall_ns / 1e9 - last.time + state.data.shift;
@@ -552,7 +555,7 @@ const live = ((page) => {
 			else if (sampled)
 				showSamples(state.boxes.find((each) => each.box.contains(sampled)).rows);
 			else if (dialog && (event.target === dialog || event.target.closest("button.close")))
-				dialog.close(); // beside it
+				dialog.close(); // a click beside the dialog
 			else if (item && event.target.closest("i"))
 				unfold(item, item.getAttribute("aria-expanded") !== "true");
 			else if (item)
@@ -587,7 +590,7 @@ const live = ((page) => {
 		connect();
 	}
 
-	// For tests: the windows that are held, and the run that they are of.
+	// For tests: the windows that are kept, and the run to which they belong.
 	const held = () => state.data.intervals, run = () => state.run;
 
 	return {start, held, run, placesOf, treeMarkup, way, tables, explainMarkup, empty, marked, take, sum, shortSamples};

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: MIT
-// Draws data: a chart and a histogram for each metric, the machine, doctor's findings, for the page of --html and the live
-// page of `serve` (live.js). All but start() and what it calls take arrays and objects and return markup; data becomes text
-// through text() only, so that no name can be markup.
+// Draws data: charts and histograms of each metric, the machine, and the findings of doctor. For the page of --html,
+// and for the live page of `serve` (live.js). All functions except start() and the functions that it calls take arrays
+// and objects and return markup. All data pass through text(), so that no name can act as markup.
 "use strict";
 const page = (() => {
-	const MOST_POINTS = 2000; // of a line; more are reduced to the smallest and largest of equal spans
-	const BINS = 32; // in each octave
-	const MOVES = 20; // of a chart, at least, before it is drawn anew
+	const MOST_POINTS = 2000; // points of a line; more are reduced to the smallest and largest value of equal spans
+	const BINS = 32; // bins in each octave
+	const MOVES = 20; // moves of a chart, at least, before it is drawn again
 	const HEIGHT = 200, LEFT = 74, RIGHT = 8, TOP = 10, BOTTOM = 24;
 
 	const text = (s) => String(s ?? "").replace(/[&<>"']/g, (c) => `&#${c.charCodeAt(0)};`);
 	const finite = (v) => typeof v === "number" && isFinite(v);
 	const date = (w) => new Date(w.wall_ns / 1e6).toISOString();
 
-	// As the tables of the command print it: human_value() in cli/base/table.c.
+	// The same prefixes as in the command's tables: human_value() in cli/base/table.c.
 	const scales = {"B/s": [0, 4], B: [0, 4], Hz: [0, 3], s: [-3, 0], W: [-2, 1], J: [-2, 2], V: [-1, 0]};
 	function human(value, unit) {
 		if (!finite(value))
@@ -33,10 +33,10 @@ const page = (() => {
 		return `${number} ${["n", "µ", "m", "", "k", "M", "G", "T"][power + 3]}${unit}`.trimEnd();
 	}
 
-	// Of an axis: without zeros at the end.
+	// A value at an axis, without trailing zeros.
 	const brief = (value, unit) => human(value, unit).replace(/(\.\d*?)0+(?!\d)/, "$1").replace(/\.(?!\d)/, "");
 
-	// Indices of the points that are drawn: all, or of each span those of the smallest and the largest value.
+	// Indices of the points to draw: all, or for each span the smallest and the largest value.
 	function reduce(values, points = MOST_POINTS) {
 		const span = values.length > points ? Math.ceil(values.length / (points / 2)) : 1;
 		const kept = [];
@@ -57,13 +57,15 @@ const page = (() => {
 		return {kept, span};
 	}
 
-	// Of windows: their times, and rows with a value, the smallest and largest short sample and a quality for each of them.
+	// An empty record of windows: their times, and rows with values, extreme short samples and qualities for each
+	// window.
 	function begin(rows) {
 		return {intervals: [], quality: [], shift: 0, drift: 1e-6, rows: rows.map((row) =>
 			({...row, values: [], least: [], most: [], quality: []}))};
 	}
 
-	// Another session of a recording begins when the wall clock says: the time of a machine starts anew at boot.
+	// If a session of a recording follows another, the gap is computed from the wall clock: a machine's own time
+	// restarts at boot.
 	function gap(data, w) {
 		const last = data.intervals.at(-1), from = Math.max(last.time + (w.wall_ns - last.wall_ns) / 1e9 - w.interval, last.time);
 		data.intervals.push({time: from, interval: from - last.time, wall_ns: w.wall_ns - w.interval * 1e9, gap: true});
@@ -72,10 +74,10 @@ const page = (() => {
 		data.shift = from + w.interval - w.time;
 	}
 
-	// `data.drift`: how far a window may lie from the end of the one before it.
+	// Adds a window. `data.drift`: how far it may begin from the end of the previous window.
 	function add(data, w) {
 		const {rows, intervals} = data, last = intervals.at(-1);
-		data.quality = w.quality ?? data.quality; // none: as before
+		data.quality = w.quality ?? data.quality; // absent: unchanged
 		if (last && Math.abs(w.time + data.shift - w.interval - last.time) > data.drift)
 			gap(data, w);
 		intervals.push({...w, time: w.time + data.shift});
@@ -89,10 +91,10 @@ const page = (() => {
 			rows[i].quality[rows[i].quality.length - 1] = [name, reason];
 	}
 
-	// Rows of one metric are drawn together.
+	// Rows of one metric share a chart.
 	const charts = (rows) => group(rows, (row) => JSON.stringify([row.family, row.name, row.unit]));
 
-	// Windows as they are in the page of --html.
+	// Collects windows in the form that the page of --html has.
 	function collect(windows) {
 		const data = begin(windows[0]?.rows ?? []), totals = windows.filter((w) => w.total);
 		for (const w of windows)
@@ -105,7 +107,7 @@ const page = (() => {
 		return {intervals: data.intervals, charts: charts(data.rows), totals: whole, rows: data.rows};
 	}
 
-	// The intervals whose middle is between two times, and the same part of the rows.
+	// The intervals whose middle lies between two times, with the same part of the rows.
 	function part(rows, intervals, from, to) {
 		const inside = (w) => w.time - w.interval / 2 >= from && w.time - w.interval / 2 <= to;
 		const first = intervals.findIndex(inside), end = intervals.findLastIndex(inside) + 1;
@@ -114,14 +116,14 @@ const page = (() => {
 			least: cut(row.least), most: cut(row.most), quality: cut(row.quality)}))};
 	}
 
-	// As dark as can be seen on white and on black.
+	// Colours that are visible on white and on black.
 	function color(i) {
 		const hue = (212 + i * 137.5) % 360;
 		return `hsl(${hue} 65% ${hue > 30 && hue < 200 ? 38 : 54}%)`;
 	}
 	const label = (row) => [row.place, row.role, row.filter].filter(Boolean).join(", ");
 
-	// Round steps for an axis.
+	// Round steps of an axis.
 	function ticks(least, most, count) {
 		const raw = (most - least) / count, ten = 10 ** Math.floor(Math.log10(raw));
 		const step = ten * ([1, 2, 5].find((n) => n * ten >= raw) ?? 10);
@@ -131,11 +133,11 @@ const page = (() => {
 		return list;
 	}
 
-	// A live page does not draw more than can be seen.
+	// A live page draws no more points than can be seen.
 	const pointsFor = (wide, clock) => clock === undefined ? MOST_POINTS : Math.max(2 * wide, 800);
 
-	// `view`: `begin` and `end` where they are not those of the intervals; `clock`, seconds between the times and the time of
-	// day, when this is shown; `height`.
+	// `view`: `begin` and `end`, if they differ from those of the intervals; `clock`, the seconds to add to get the
+	// time of day, if this is shown; `height`.
 	function geometry(rows, intervals, width, view = {}) {
 		const begin = view.begin ?? intervals[0].time - intervals[0].interval, end = view.end ?? intervals.at(-1).time;
 		const height = view.height ?? HEIGHT, wide = width - LEFT - RIGHT, high = height - TOP - BOTTOM;
@@ -150,7 +152,7 @@ const page = (() => {
 		const ceiling = Math.max(...rows.map((row) => row.ceiling ?? -Infinity));
 		if (ceiling > most && ceiling < most * 3)
 			most = ceiling;
-		// Up to a line of the grid: the scale seldom changes while it is watched.
+		// Up to a line of the grid, so that the scale seldom changes on a live page.
 		most = most > least ? most : least + 1;
 		const [zero, one] = ticks(least, most, 4), step = one - zero;
 		most = Math.ceil(most / step - 1e-9) * step;
@@ -163,7 +165,7 @@ const page = (() => {
 
 	const same = (a, b) => a === b || (a && b && a[0] === b[0] && a[1] === b[1]);
 
-	// Spans in which a line is not measured, with the reason for those who point at it.
+	// Marks the spans in which a line is not measured. Pointing at them shows the reason.
 	function shades(rows, intervals, g) {
 		const out = [];
 		for (const row of rows)
@@ -177,11 +179,12 @@ const page = (() => {
 					`height="${g.bottom - TOP}"><title>${text(label(row))}: ` +
 					`${text(row.quality[i].filter(Boolean).join(": "))}</title></rect>`);
 			}
-		// A machine of hundreds of lines that are all alike: the first say it.
+		// A machine may have hundreds of equal lines: the first ones are enough.
 		return out.slice(0, 200).join("");
 	}
 
-	// `xs`: of the middles of the intervals. One decimal: toFixed() takes ten times as long.
+	// `xs`: positions of the middles of the intervals. Rounds to one decimal without toFixed(), which takes ten times
+	// as long.
 	function line(values, xs, g, kind, i) {
 		const kept = values.length > g.points ? reduce(values, g.points).kept : null, count = (kept ?? values).length;
 		let path = "", drawing = false;
@@ -194,7 +197,7 @@ const page = (() => {
 		return path ? `<path class="${kind}" stroke="${color(i)}" d="${path}"/>` : "";
 	}
 
-	// Where a time axis has labels: seconds since the start, or the time of day.
+	// The labels of a time axis: seconds since the start, or the time of day.
 	function times(g) {
 		const count = g.width < 500 ? 3 : 6, {clock} = g;
 		if (clock === undefined)
@@ -207,7 +210,7 @@ const page = (() => {
 		return list;
 	}
 
-	// As the clock on the wall, with so many digits of a second.
+	// The time of day, with this many digits of a second.
 	function timeOfDay(seconds, digits = 0) {
 		const date = new Date(Math.round(seconds * 1000));
 		return date.toTimeString().slice(0, 8) + (digits ? `.${String(date.getMilliseconds()).padStart(3, "0").slice(0, digits)}` : "");
@@ -219,11 +222,11 @@ const page = (() => {
 			line(row.values, xs, g, "value", i)).join("");
 	}
 
-	// A label that moves is shown where all of it has room.
+	// A label that moves is shown only where it fits completely.
 	const labels = (g) => times(g).filter(([t]) => g.clock === undefined || g.x(t) < g.width - 30).map(([t, name]) => `<text x="${g.x(t).toFixed(1)}" y="${g.height - 6}" ` +
 		`text-anchor="${g.x(t) > g.width - 40 ? "end" : "middle"}">${name}</text>`).join("");
 
-	// The lines have an area of their own, in which they can be moved: follow().
+	// The lines have an area of their own, which follow() moves.
 	function svg(rows, intervals, g) {
 		const {width} = g, {unit} = rows[0];
 		let out = `<g class="shades">${shades(rows, intervals, g)}</g>`;
@@ -241,7 +244,7 @@ const page = (() => {
 			`<path class="cursor" visibility="hidden" d="M0 ${TOP}V${g.bottom}"/></svg>`;
 	}
 
-	// What is to be known of a chart.
+	// Notes below a chart.
 	function notes(rows, intervals, points = MOST_POINTS) {
 		const [first] = rows, span = first.values.length > points ? reduce(first.values, points).span : 1, list = [];
 		const ceiling = Math.max(...rows.map((row) => row.ceiling ?? -Infinity));
@@ -269,7 +272,7 @@ const page = (() => {
 		return [...told];
 	}
 
-	// The colours of the lines; with `at` what they have there.
+	// The legend. With `at`: also the values at this interval.
 	function key(rows, at) {
 		if (rows.length < 2 && at === undefined)
 			return "";
@@ -287,7 +290,7 @@ const page = (() => {
 			`<div class="key">${some ? key(rows) : ""}</div><div class="readout" aria-live="polite"></div>`;
 	}
 
-	// What the cursor reads at an interval; with `clock` (see geometry()) the time of day.
+	// The text at the cursor, for an interval. With `clock` (see geometry()) it has the time of day.
 	function readout(rows, intervals, at, clock) {
 		const w = intervals[at];
 		const parts = rows.slice(0, 24).map((row) => {
@@ -304,8 +307,8 @@ const page = (() => {
 
 	// ---- histograms of short samples ----
 
-	// Bins of several rows on one logarithmic axis, as many of them together as 3 pixels need. A row's bars are [first,
-	// seconds, samples], where first is the lower bound in bins, and null that of values of 0 or less.
+	// Bins of several rows on one logarithmic axis. Adjacent bins are combined until they are 3 pixels wide. A row's
+	// bars are [first, seconds, samples], where `first` is the lower bound in bins, or null for values of 0 or less.
 	function binned(rows, width) {
 		const all = rows.flatMap((row) => row.distribution.bins), at = all.map((b) => b[0]).filter(finite);
 		let low = Math.min(...at) - 1, high = Math.max(...at), per = 1;
@@ -330,7 +333,7 @@ const page = (() => {
 		`${human(2 ** (first / BINS), unit)} to ${human(2 ** ((first + per) / BINS), unit)}`;
 	const duration = (bars) => bars.reduce((sum, bar) => sum + bar[1], 0);
 
-	// Where a logarithmic axis has labels.
+	// The labels of a logarithmic axis.
 	function decades(least, most) {
 		const list = [];
 		if (most / least < 8)
@@ -340,7 +343,7 @@ const page = (() => {
 		return most / least < 1000 ? list : list.filter((v) => Math.abs(Math.log10(v) % 1) < 1e-9);
 	}
 
-	// Lines at percentiles, with the names of those that are close to each other in one text.
+	// Lines at percentiles. The names of lines that are close together form one text.
 	function marks(row, x, top, bottom, width, named) {
 		const groups = [];
 		for (const name of ["p50", "p90", "p99", "max"]) {
@@ -356,10 +359,10 @@ const page = (() => {
 			`text-anchor="${at > width - 30 * names.length ? "end" : "start"}">${names.join(" ")}</text>`).join(""));
 	}
 
-	// Rows with a histogram, as many as are drawn.
+	// Rows with a histogram, up to the number that is drawn.
 	const sampled = (rows) => rows.filter((row) => row.distribution?.bins?.length).slice(0, 24);
 
-	// A strip of bars for each row: the share of the time, also logarithmic, as a burst is short.
+	// A strip of bars for each row. The share of time is logarithmic, too, since bursts are short.
 	function bars(rows, width) {
 		const list = sampled(rows), {unit} = rows[0];
 		if (!list.length)
@@ -415,7 +418,7 @@ const page = (() => {
 			`table</summary><div>${binTable(rows, width)}</div></details>` : "";
 	}
 
-	// The histograms of several times as one: the bins are those of all of them.
+	// Combines histograms of several intervals into one.
 	function joined(list) {
 		const bins = new Map(), all = list.filter((d) => d?.samples);
 		const least = Math.min(...all.map((d) => d.min)), most = Math.max(...all.map((d) => d.max));
@@ -427,7 +430,7 @@ const page = (() => {
 		const sorted = [...bins].map(([index, sum]) => [index, ...sum]).sort((a, b) => (a[0] ?? -Infinity) - (b[0] ?? -Infinity));
 		const whole = sorted.reduce((sum, bin) => sum + bin[2], 0), out = {samples: 0, bins: sorted, min: least, max: most};
 		out.samples = sorted.reduce((sum, bin) => sum + bin[1], 0);
-		// As percentile() in lib/count/distribution.c: the middle of a bin.
+		// The middle of a bin, as percentile() in lib/count/distribution.c.
 		for (const [name, share] of [["p50", 0.5], ["p90", 0.9], ["p99", 0.99]]) {
 			let sum = 0;
 			const bin = sorted.find((b) => (sum += b[2]) >= share * whole * (1 - 1e-12));
@@ -437,7 +440,7 @@ const page = (() => {
 		return out;
 	}
 
-	// All of one metric. With `view.explain` its name is a button.
+	// Chart, legend and notes of a metric. With `view.explain` its name is a button.
 	function metric(rows, intervals, width, view) {
 		const [first] = rows, place = rows.length < 2 && label(first) !== "all" ? label(first) : "";
 		const name = text(first.name).replace(/\./g, ".<wbr>");
@@ -451,7 +454,7 @@ const page = (() => {
 
 	const cell = (v) => finite(v) ? `<td class="number">${text(v)}</td>` :
 		`<td>${text(Array.isArray(v) ? v.join(", ") : v)}</td>`;
-	// Objects as lines, with a column for each key that has a value anywhere.
+	// Prints objects as lines, with a column for each key that has a value in any of them.
 	function tableOf(caption, list) {
 		const known = (v) => v != null && v !== "" && v !== false && !(Array.isArray(v) && !v.length);
 		const keys = Object.keys(list[0] ?? {}).filter((k) => list.some((o) => known(o[k])));
@@ -462,7 +465,7 @@ const page = (() => {
 			`${list.map((o) => `<tr>${keys.map((k) => cell(o[k])).join("")}</tr>`).join("")}</table></div>`;
 	}
 
-	// The distribution of short samples over the whole time of a session.
+	// The distribution of short samples over a whole session.
 	function samples(rows, total) {
 		const list = [];
 		rows.forEach((row, i) => {
@@ -480,7 +483,7 @@ const page = (() => {
 
 	// ---- the machine ----
 
-	// "uncore_imc_{0-7}"
+	// A range of names: "uncore_imc_{0-7}".
 	function names(list) {
 		const parts = list.map((name) => /^(.*?)(\d+)$/.exec(name)), [first] = parts;
 		const range = list.length > 1 && parts.every((p, i) => p && p[1] === first[1] && +p[2] === +first[2] + i);
@@ -533,7 +536,7 @@ const page = (() => {
 		return [...memory, ...links, ...ports];
 	}
 
-	// Sockets with their memory, links and root ports, and the devices below these.
+	// Sockets with their memory, links and root ports, and the devices below the ports.
 	function tree(t) {
 		const shown = new Set(), peak = t.memory_peak ?? {};
 		const known = (t.sockets ?? []).filter((s) => s.id !== null), other = (t.sockets ?? []).find((s) => s.id === null);
@@ -571,7 +574,8 @@ const page = (() => {
 
 	// ---- the document ----
 
-	// The time that is shown: that of `view.zoom`, of the last `view.range` seconds, or all; until `view.frozen` or the last.
+	// The time span to show: `view.zoom`, or the last `view.range` seconds, or everything; it ends at `view.frozen` or
+	// the last interval.
 	function span(intervals, {zoom, range, frozen}) {
 		const first = intervals[0].time - intervals[0].interval, end = frozen ?? intervals.at(-1).time;
 		if (zoom)
@@ -579,7 +583,7 @@ const page = (() => {
 		return {begin: range ? Math.max(end - range, Math.min(first, end - 60)) : first, end};
 	}
 
-	// Zoomed in or out around a time, not beyond the data; null: all.
+	// The span after zooming in or out around a time, within the data; null: everything.
 	function zoomed(intervals, view, around, factor) {
 		const now = span(intervals, view), all = span(intervals, {...view, zoom: null}), wide = (now.end - now.begin) * factor;
 		const begin = Math.max(all.begin, Math.min(all.end - wide, around - (around - now.begin) * factor));
@@ -588,12 +592,13 @@ const page = (() => {
 		return wide < 2 * intervals.at(-1).interval ? view.zoom : [begin, begin + wide];
 	}
 
-	// Makes what metric() drew in `box` follow pointer, keys and data. `view` is that of all charts; view.changed() is called
-	// when its zoom changed. Returns a function that draws anew; `rows` and `intervals` may have grown by then.
+	// Makes the drawing of metric() in `box` follow pointer, keys and data. All charts share `view`; view.changed() is
+	// called when its zoom has changed. Returns a function that draws again; `rows` and `intervals` may have grown
+	// before it is called.
 	function follow(box, rows, intervals, view) {
 		const [plot, told, note, names] = [".plot", ".readout", ".note", ".key"].map((name) => box.querySelector(name));
 		const [bins, bar] = [box.querySelector(".bins"), box.querySelector(".bars")];
-		let width = box.clientWidth, at = null, from = null, shown = span(intervals, view), base = null, pointer = null; // at: the middle of an interval
+		let width = box.clientWidth, at = null, from = null, shown = span(intervals, view), base = null, pointer = null; // `at`: the middle of an interval
 		const put = (where, markup) => where.told === markup || (where.innerHTML = where.told = markup);
 		const time = (event) => Math.min(Math.max(shown.begin + (event.clientX - plot.getBoundingClientRect().left - LEFT) /
 			(width - LEFT - RIGHT) * (shown.end - shown.begin), shown.begin), shown.end);
@@ -608,7 +613,7 @@ const page = (() => {
 			line?.setAttribute("transform", `translate(${seen ? x(at).toFixed(1) : 0} 0)`);
 			put(told, at === null ? "" : readout(rows, intervals, index(at), view.clock));
 		};
-		// Where only time goes on, what is drawn moves to the left, and only the intervals since then are drawn.
+		// If only the time has advanced, the drawing moves to the left, and only new intervals are drawn.
 		const moved = (cut, g) => {
 			const area = plot.querySelector(".lines"), equal = ["least", "most", "width", "height", "ceiling"];
 			if (!area || !base || view.zoom || base.draws-- < 1 || equal.some((name) => base[name] !== g[name]) || g.end < base.end ||
@@ -622,7 +627,7 @@ const page = (() => {
 			plot.querySelector(".times").innerHTML = labels(g);
 			return true;
 		};
-		// All charts have the same width: who draws many reads it once, as reading it takes a layout.
+		// All charts have the same width. A caller with several charts reads it once, since reading it causes a layout.
 		const draw = (wide = box.clientWidth) => {
 			width = wide, shown = span(intervals, view);
 			const cut = view.zoom || view.range || view.frozen ? part(rows, intervals, shown.begin, shown.end) : {rows, intervals};
@@ -631,7 +636,7 @@ const page = (() => {
 			put(note, notes(cut.rows, cut.intervals, g.points));
 			plot.hidden = !some;
 			if (!some || !moved(cut, g)) {
-				base = {...g, draws: MOVES * (1 + Math.random())}; // not all charts at the same time
+				base = {...g, draws: MOVES * (1 + Math.random())}; // a random number, so that charts are not all drawn at the same time
 				plot.innerHTML = some ? svg(cut.rows, cut.intervals, g) : "";
 			}
 			put(names, some ? key(cut.rows, view.explain && cut.intervals.length - 1) : "");
@@ -672,7 +677,7 @@ const page = (() => {
 		plot.onpointermove = (event) => {
 			const where = `${event.clientX} ${event.clientY}`;
 			if (where === pointer)
-				return; // the drawing moved: what keys have chosen stays
+				return; // the drawing has moved, not the pointer: keep the choice of the keys
 			pointer = where;
 			show(time(event));
 			if (from !== null)
@@ -697,7 +702,7 @@ const page = (() => {
 			const to = {ArrowLeft: i - 1, ArrowRight: i + (at === null ? 0 : 1), Home: 0, End: last, PageUp: i - 20, PageDown: i + 20}[event.key];
 			const factor = {"+": 0.5, "=": 0.5, "-": 2, _: 2}[event.key];
 			const middle = (shown.begin + shown.end) / 2;
-			const all = event.key === "Escape" && (view.zoom || at !== null); // else it closes a dialog
+			const all = event.key === "Escape" && (view.zoom || at !== null); // otherwise Escape closes a dialog
 			if (event.ctrlKey || event.altKey || event.metaKey || (to === undefined && !factor && !all))
 				return;
 			event.preventDefault();
@@ -711,10 +716,10 @@ const page = (() => {
 		return draw;
 	}
 
-	// Charts of --html; returns what draws those with an axis of time anew.
+	// Draws the charts of --html. Returns a function that draws all charts with a time axis again.
 	function draw(data, into, view) {
 		into.replaceChildren();
-		// The width of one depends on how many there are.
+		// The width of a chart depends on the number of charts.
 		const boxes = data.charts.filter((rows) => data.intervals.length > 1 || rows.some((row) => row.distribution))
 			.map((rows) => {
 				const box = document.createElement("section");
@@ -731,7 +736,7 @@ const page = (() => {
 		const all = (kind) => [...document.querySelectorAll(`script.${kind}`)].map((s) => JSON.parse(s.textContent));
 		const [about] = all("about"), charts = document.getElementById("charts");
 		if (!about)
-			return; // the live page
+			return; // this is the live page
 		const data = collect(all("window")), below = document.createElement("div"), whole = document.createElement("button");
 		let width = 0, boxes = [];
 		const view = {zoom: null, changed: () => {

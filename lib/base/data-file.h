@@ -132,8 +132,8 @@ enum unc_field_kind {
 	UNC_FIELD_DOUBLE, /* double within `range` */
 	UNC_FIELD_BITS,   /* uint64_t: "8", "24-31", "0-7,21" */
 	UNC_FIELD_WORD,   /* an enum: the place in `words`; a bool: not the first */
-	UNC_FIELD_NAMES, /* struct unc_names: names separated by blanks, not empty; see `what` */
-	UNC_FIELD_MAP,   /* a map of `of`, filled into the struct at `offset` */
+	UNC_FIELD_NAMES,  /* struct unc_names: names separated by blanks, not empty; see `what` */
+	UNC_FIELD_MAP,    /* a map of `of`, filled into the struct at `offset` */
 	/* Pointers to arrays: */
 	UNC_FIELD_WORDS, /* struct unc_word: a map of any keys to text, not empty */
 	UNC_FIELD_LIST,  /* a list of `least` to `most` (0: any) maps of `of` */
