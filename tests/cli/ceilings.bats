@@ -51,14 +51,14 @@ without_table() {
 	tells '8 channels of 64 bits x 4000 MT/s = 256.00 GB/s per socket (udev)'
 }
 
-@test "empty places, ROM, persistent and CXL memory are no channels" {
+@test "empty slots, ROM, persistent and CXL memory do not count as channels" {
 	machine half '7 64,8 4800,Unknown 4800,Unknown'
 	tells '4 channels of 64 bits x 4800 MT/s = 153.60 GB/s per socket (SMBIOS)'
 	without_table # in which nothing says that a module is on a CXL card
 	tells 'the 5 modules of a socket are not evenly spread over its 8 memory channels'
 }
 
-@test "two modules for each memory PMU, or not as many for each" {
+@test "two modules for each memory PMU, or a different number for each" {
 	machine filled '16 64 4800 4800'
 	tells '8 channels of 64 bits x 4800 MT/s = 307.20 GB/s per socket (SMBIOS)'
 	machine untold '15 64 4800 4800'
@@ -67,7 +67,7 @@ without_table() {
 	shows 'note +memory peak: unknown' 'fix: uncore --memory-peak RATE'
 }
 
-@test "a clock for a speed, and bits of error correction for data" {
+@test "firmware that gives a clock as the speed, and bits of error correction as data" {
 	machine clock '8 72 2133 1067'
 	tells '8 channels of 64 bits x 2133 MT/s = 136.51 GB/s per socket (SMBIOS)'
 	without_table
@@ -75,7 +75,7 @@ without_table() {
 }
 
 # DDR4 has no speed below 1600 MT/s (JESD79-4D): 1333 is the clock of 2666.
-@test "clocks of modules that run below their rating; a number that is no speed of the type" {
+@test "clocks of modules that run below their rating; a number that is not a speed of the memory type" {
 	machine slowed '8 64 2666,3200 1333'
 	tells '8 channels of 64 bits x 2666 MT/s = 170.62 GB/s per socket (SMBIOS)'
 	without_table
@@ -85,7 +85,7 @@ without_table() {
 }
 
 # The table of a Dell R630: slots A1 to A12 and B1 to B12, modules in A3 and A4 only.
-@test "the modules of one of two sockets; a snapshot has the names of slots" {
+@test "modules in only one of two sockets; a snapshot has the names of slots" {
 	tree=$BATS_TEST_TMPDIR/r630
 	unpack "$MACHINES/intel-hsx-modules.txt" "$tree"
 	tells 'the 2 memory modules are not evenly spread over 2 sockets'
@@ -110,14 +110,14 @@ without_table() {
 	tells '8 channels of 64 bits x 65536 MT/s = 4194.30 GB/s per socket (SMBIOS)'
 }
 
-@test "Grace: one wide entry, and the configured speed is not told" {
+@test "Grace: one wide entry, and no configured speed" {
 	machine grace '1 480 8532 Unknown'
 	tells '1 channel of 480 bits x 8532 MT/s (as rated) = 511.92 GB/s per socket (SMBIOS)'
 	without_table
 	tells '1 channel of 480 bits x 8532 MT/s (as rated) = 511.92 GB/s per socket (udev)'
 }
 
-@test "a guest, and no module at all" {
+@test "a guest without modules" {
 	machine guest '1 Unknown Unknown Unknown'
 	tells "the width of a module is not known"
 	machine none '0   '
@@ -133,7 +133,7 @@ same_snapshot() {
 	diff "$BATS_TEST_TMPDIR/topo" <(echo "$output")
 }
 
-@test "a broken table is refused with its structure, on the machine as in its snapshot" {
+@test "a broken table: the error names the structure, on the machine and in its snapshot" {
 	local table size
 
 	machine spr '8 64 4800 4800'
@@ -153,7 +153,7 @@ same_snapshot() {
 	done
 }
 
-@test "a broken entry of dmi-sysfs is named by its file, on the machine as in its snapshot" {
+@test "a broken entry of dmi-sysfs: the error names the file, on the machine and in its snapshot" {
 	local raw size
 
 	machine spr '8 64 4800 4800'
@@ -181,7 +181,7 @@ same_snapshot() {
 	shows 'only root may read the SMBIOS table .sys/firmware/dmi/tables/DMI., and udev has no'
 }
 
-@test "--memory-peak: the user's value, and what is none" {
+@test "--memory-peak: the user's value, and invalid values" {
 	local rate
 
 	machine spr '8 64 4800 4800'
@@ -216,7 +216,7 @@ same_snapshot() {
 	[ "$(jq -r '[.quality, .reason, (.ceiling | round)] | join("|")' <<<"$output")" = 'measured||600000000000' ] || fail
 }
 
-@test "titles and instances of data files are texts: other ones change no value, word or quality" {
+@test "other titles and instances in data files change no value, word or quality" {
 	local files=$BATS_TEST_TMPDIR/renamed name what count=0
 
 	mkdir "$files"
@@ -273,7 +273,7 @@ hsmp() {
 	done
 }
 
-@test "EPYC: peak, memory clock and what is in use, by the driver hsmp" {
+@test "EPYC: peak, memory clock and bandwidth in use, by the driver hsmp" {
 	tree=$BATS_TEST_TMPDIR/zen4
 	unpack "$ZEN4" "$tree"
 	hsmp ddr_max_bw 460 mclk_input 2400 ddr_utilised_bw_input 37 ddr_utilised_bw_perc_input 8
@@ -293,7 +293,7 @@ hsmp() {
 	tells '12 channels of 64 bits x 4800 MT/s = 460.80 GB/s per socket (hsmp, unit inferred)'
 }
 
-@test "EPYC: what hsmp says makes no sense, or has no clear unit" {
+@test "EPYC: invalid values of hsmp, or values without a clear unit" {
 	local most mclk used peak reason
 
 	tree=$BATS_TEST_TMPDIR/zen4
@@ -318,7 +318,7 @@ hsmp() {
 }
 
 # The peak of 307 is eight channels in GB/s and one in Gbit/s; 153 is four, which the modules contradict.
-@test "EPYC: with known modules hsmp has the use, in the unit that makes their channels" {
+@test "EPYC: with known modules hsmp gives the bandwidth in use, in the unit that matches their channels" {
 	local number most used peak i
 
 	tree=$BATS_TEST_TMPDIR/zen4
@@ -340,7 +340,7 @@ hsmp() {
 	END
 }
 
-@test "EPYC: the use is that of all sockets, or not known" {
+@test "EPYC: the bandwidth in use needs hsmp of all sockets" {
 	local cpu
 
 	tree=$BATS_TEST_TMPDIR/zen4
@@ -357,7 +357,7 @@ hsmp() {
 	jq -e '.memory_peak.used == 150e9' <<<"$output" || fail
 }
 
-@test "EPYC: the ceiling of hsmp, and its memory clock, are compared with what is counted" {
+@test "EPYC: the peak and the memory clock of hsmp are compared with counts" {
 	local sim=$BATS_TEST_TMPDIR/over.yaml
 
 	tree=$BATS_TEST_TMPDIR/zen4

@@ -14,7 +14,7 @@ setup() {
 	note=$BATS_TEST_TMPDIR/note
 }
 
-@test "the command's own exit status is ours" {
+@test "the exit status is that of the command" {
 	expect 0 stat_sim -j -- true
 	helper check-rows json N=1 <<<"$output"
 	expect 1 stat_sim -j -- false
@@ -23,7 +23,7 @@ setup() {
 	helper check-rows json N=1 <<<"$output"
 }
 
-@test "the kernel's counters, too" {
+@test "the exit status is that of the command with the kernel's counters, too" {
 	needs_msr
 	expect 1 "$UNCORE" stat -e msr/tsc/ -- false
 	shows msr/tsc/
@@ -35,13 +35,13 @@ setup() {
 	expect 143 stat_sim -j -- sh -c 'kill -TERM $$'
 }
 
-@test "a command that is not there: 127 and a sentence" {
+@test "a command that does not exist: 127 and an error" {
 	refuses 127 stat_sim -j -- /nonexistent
 	says /nonexistent 'No such file'
 	refuses 127 stat_sim -j -- no-such-command-anywhere
 }
 
-@test "a command that cannot be executed: 126 and a sentence" {
+@test "a command that cannot be executed: 126 and an error" {
 	refuses 126 stat_sim -j -- "$BATS_TEST_DIRNAME/helpers.bash"
 	says helpers.bash
 	refuses 126 stat_sim -j -- /tmp
@@ -54,7 +54,7 @@ setup() {
 	[ "$(cat "$note")" = 2 ]
 }
 
-@test "the command has our standard input, environment and arguments" {
+@test "the command gets standard input, environment and arguments" {
 	expect 0 with_input stat_sim -j -- sh -c 'cat >"$0"; echo "$VARIABLE" >>"$0"' "$note"
 	[ "$(cat "$note")" = $'input\nhere' ]
 }
@@ -63,7 +63,7 @@ with_input() {
 	echo input | VARIABLE=here "$@"
 }
 
-@test "the command has no descriptor of ours, and signals as they were" {
+@test "the command inherits no descriptors, and its signals are unchanged" {
 	needs_msr
 	expect 0 "$UNCORE" stat -e msr/tsc/ -j -- sh -c 'ls /proc/$$/fd >"$0"' "$note"
 	# bats keeps descriptors open itself: what we were given is what may be there.
@@ -74,7 +74,7 @@ with_input() {
 		fail "$(cat "$note")" "$(grep '^Sig.*:' /proc/self/status)"
 }
 
-@test "neither we nor the command are bound to a CPU" {
+@test "neither uncore nor the command is bound to a CPU" {
 	needs_msr
 	expect 0 "$UNCORE" stat -e msr/tsc/ -j -- sh -c 'nproc >"$0"' "$note"
 	[ "$(cat "$note")" = "$(nproc)" ]
@@ -90,7 +90,7 @@ with_input() {
 	helper check-rows csv N=3 <<<"$output"
 }
 
-@test "-r: the first status that is not 0 is ours, and all runs are done" {
+@test "-r: the exit status is the first one that is not 0, after all runs" {
 	expect 3 stat_sim -r 3 -j -- sh -c 'echo run >>"$0"; [ "$(wc -l <"$0")" -ne 2 ] || exit 3' "$note"
 	[ "$(wc -l <"$note")" -eq 3 ]
 }
@@ -107,7 +107,7 @@ with_input() {
 		"$BATS_TEST_TMPDIR/rows" || fail 'the delay was counted, too'
 }
 
-@test "a command that ends before the delay: nothing was counted, and that is said" {
+@test "a command that ends before the delay: an error says that nothing was counted" {
 	expect 0 stat_sim -j -D 5000 -- true
 	[ -z "$output" ]
 	says 'nothing was counted'
@@ -139,7 +139,7 @@ with_input() {
 	shows 'Counted for' "'sh -c exit 0'"
 }
 
-@test "--per-socket and --no-merge: the places, and the same counts in sum" {
+@test "--per-socket and --no-merge: places, and counts with the same sum" {
 	local merged
 
 	expect 0 "$UNCORE" --source "$SIM_SPR" stat -j -e 'uncore_imc/event=0x5,umask=0xcf/' --timeout 1

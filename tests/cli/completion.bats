@@ -29,7 +29,7 @@ is() {
 	[ "$1" = "$2" ] || fail "'$2' and not '$1'"
 }
 
-@test "commands, options and their values are those of the help" {
+@test "commands, options and their values are the same as in --help" {
 	local command
 
 	is "$(words '')" "$("$UNCORE" --help | sed -n 's/^  \([a-z-]\{3,\}\)  .*/\1/p' | cat - <(echo help) | sort -u | paste -sd ' ')"

@@ -133,7 +133,7 @@ set_control() {
 	eventually narrow
 }
 
-@test "it says what it made, and its mistakes are usage" {
+@test "demo-block reports the files that it made, and rejects wrong usage" {
 	demo --timeout 100ms
 	wait "${PIDS[0]}"
 	[ "$(jq -c 'select(.kind == "made") | .event' <(tail -n +2 "$BATS_TEST_TMPDIR/out") |
@@ -144,7 +144,7 @@ set_control() {
 	refuses 1 "$UNCORE" demo-block /proc/nowhere
 }
 
-@test "the directory is its own, and gone at the end" {
+@test "the directory is private, and removed at the end" {
 	demo --timeout 100ms
 	wait "${PIDS[0]}"
 	[ ! -e "$DEMO" ] || fail "$(ls -la "$DEMO")"
@@ -154,7 +154,7 @@ set_control() {
 	[ -z "$(ls "$BATS_TEST_TMPDIR/run")" ]
 }
 
-@test "what somebody has put in the place of its files is left alone" {
+@test "existing files and links in the place of its own are not changed" {
 	local victim=$BATS_TEST_TMPDIR/victim
 
 	echo precious >"$victim"
@@ -201,12 +201,12 @@ set_control() {
 	says 'with --program only'
 }
 
-@test "doctor looks for nothing but the block" {
+@test "doctor checks only the block" {
 	expect 0 "$UNCORE" --root "$MACHINES/intel-ivt-1socket.txt" --source regs:intel-ivt-cbo doctor
 	[[ $output =~ ^'ok       intel-cbox: Intel cache boxes: 15 PMUs, '[0-9]+' metrics'$ ]] || fail "$output"
 }
 
-@test "a register that cannot be put back is told" {
+@test "a register that cannot be restored is reported" {
 	local map=$BATS_TEST_TMPDIR/map
 
 	head -c 256 /dev/zero >"$map"
@@ -239,7 +239,7 @@ set_control() {
 	[[ $output == *"register 0x80 was written and could not be put back"* ]] || fail "$output"
 }
 
-@test "what stands in the place of an MSR and is a pipe is not waited for" {
+@test "a pipe in place of an MSR does not block" {
 	unpack "$MACHINES/intel-ivt-1socket.txt" "$BATS_TEST_TMPDIR/root"
 	rm -r "$BATS_TEST_TMPDIR"/root/sys/bus/event_source/devices/uncore_*
 	mkdir -p "$BATS_TEST_TMPDIR/root/dev/cpu/0"

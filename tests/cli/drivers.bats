@@ -39,7 +39,7 @@ rows() {
 	[ "$(jq -r 'select(.name) | "\(.quality) \(.socket) \(.node) \(.value)"' <<<"$output")" = 'measured null 0 400' ]
 }
 
-@test "what keeps one PMU from being counted is not fixed by the driver of others" {
+@test "a PMU that cannot be counted is not fixed by the driver of other PMUs" {
 	local tree=$BATS_TEST_TMPDIR/empty
 
 	unpack "$UNCORE_SOURCE_ROOT/tests/drivers/rapl-all-cpus.txt" "$tree"
@@ -82,7 +82,7 @@ rows() {
 	[ "$(rows)" = 'measured - - 35840000000' ]
 }
 
-@test "a channel that the firmware lists a module for is not empty: its stuck clock makes the sum suspect" {
+@test "a stuck clock of a channel with a module makes the sum suspect" {
 	local tree=$BATS_TEST_TMPDIR/icx
 
 	unpack "$UNCORE_SOURCE_ROOT/tests/drivers/icx-12-imc.txt" "$tree"
@@ -94,7 +94,7 @@ rows() {
 }
 
 # Whether drivers find channels without modules is not known: the modules show which clocks have nothing to count.
-@test "channels without modules are left out where as many clocks stand still" {
+@test "channels without modules are left out if the same number of clocks does not move" {
 	local tree=$BATS_TEST_TMPDIR/skx still result
 
 	unpack "$UNCORE_SOURCE_ROOT/tests/drivers/icx-12-imc.txt" "$tree"
@@ -121,7 +121,7 @@ $(for i in 0 1 2; do printf 'E:MEMORY_DEVICE_%d_%s\n' $i SIZE=1 $i DATA_WIDTH=64
 }
 
 # Which CPUs read one register is then not known: a sum would be 800 W in place of 400.
-@test "energy is not counted where the package of a CPU in the mask is not known" {
+@test "energy is not counted if the package of a CPU in the mask is unknown" {
 	local tree=$BATS_TEST_TMPDIR/rapl
 
 	unpack "$UNCORE_SOURCE_ROOT/tests/drivers/rapl-all-cpus.txt" "$tree"
@@ -132,7 +132,7 @@ $(for i in 0 1 2; do printf 'E:MEMORY_DEVICE_%d_%s\n' $i SIZE=1 $i DATA_WIDTH=64
 }
 
 # linux drivers/powercap/intel_rapl_common.c, rapl_pmu_event_init(): a domain that a package lacks is counted as 0.
-@test "energy that never moves is no measured 0: as a metric, as an event, and in short intervals" {
+@test "energy that never moves is not a measured 0: as a metric, as an event, and in short intervals" {
 	local dir=$BATS_TEST_TMPDIR
 
 	sed -e "s|^machine: \./|machine: $UNCORE_SOURCE_ROOT/tests/drivers/|" -e '/energy-ram/s/constant: .*/constant: 0}/' \
@@ -165,7 +165,7 @@ $(for i in 0 1 2; do printf 'E:MEMORY_DEVICE_%d_%s\n' $i SIZE=1 $i DATA_WIDTH=64
 }
 
 # linux drivers/perf/arm_cspmu/arm_cspmu.c: all CPUs are associated where the firmware names none.
-@test "a PMU that is associated with the CPUs of both sockets belongs to neither" {
+@test "a PMU that is associated with the CPUs of both sockets belongs to neither socket" {
 	local tree=$BATS_TEST_TMPDIR/t410
 
 	unpack "$MACHINES/nvidia-t410-2socket.txt" "$tree"
@@ -199,7 +199,7 @@ $(for i in 0 1 2; do printf 'E:MEMORY_DEVICE_%d_%s\n' $i SIZE=1 $i DATA_WIDTH=64
 	[[ $output != *'!'* ]]
 }
 
-@test "where the driver reads all controllers from one CPU, no socket is named" {
+@test "if the driver reads all controllers from one CPU, their socket is unknown" {
 	# linux drivers/perf/arm_dmc620_pmu.c: the CPU that probes the device
 	on dmc620-two-sockets stat -j -M memory.requests 1 1
 	[ "$(rows)" = 'measured - - 400000000' ]
@@ -216,7 +216,7 @@ $(for i in 0 1 2; do printf 'E:MEMORY_DEVICE_%d_%s\n' $i SIZE=1 $i DATA_WIDTH=64
 	[ "$(jq -c '[.memory[].socket]' <<<"$output")" = '[null,null]' ]
 }
 
-@test "channels of two dies of a package have twelve numbers, and each die its node" {
+@test "channels of two dies of a package have twelve numbers, and each die has its node" {
 	# Cascade Lake AP: channel i of each die moves i + 1 times 960 MB/s
 	on two-dies stat -j -M memory.bandwidth --per-channel 1 1
 	[ "$(rows)" = "$(for s in 0 1; do for i in {0..11}; do echo "measured $s $i $(((i % 6 + 1) * 960000000))"; done; done)" ]
@@ -227,7 +227,7 @@ $(for i in 0 1 2; do printf 'E:MEMORY_DEVICE_%d_%s\n' $i SIZE=1 $i DATA_WIDTH=64
 	shows '12 memory channels: uncore_imc_\{0-5\}'
 }
 
-@test "a controller whose clock does not move is no half of a sum" {
+@test "a sum does not include a controller whose clock does not move" {
 	local metric
 
 	for metric in memory.bandwidth memory.read.bandwidth memory.write.bandwidth; do
@@ -259,7 +259,7 @@ $(for i in 0 1 2; do printf 'E:MEMORY_DEVICE_%d_%s\n' $i SIZE=1 $i DATA_WIDTH=64
 	[ "$(jq -c '.metrics[0].drivers[0] | [.cpu, .each, .absent]' <<<"$output")" = '["reader","machine",null]' ]
 }
 
-@test "docs/drivers.md is what the data files say" {
+@test "docs/drivers.md agrees with the data files" {
 	python3 "$UNCORE_SOURCE_ROOT/tools/drivers" >"$BATS_TEST_TMPDIR/drivers.md"
 	diff -u "$UNCORE_SOURCE_ROOT/docs/drivers.md" "$BATS_TEST_TMPDIR/drivers.md"
 }

@@ -7,12 +7,12 @@ load helpers
 
 UNCORE_EMBEDDING=$UNCORE_BUILD_ROOT/tests/embedding
 
-@test "what the program prints is on the page" {
+@test "the output of the program is the same as on the page" {
 	expect 0 "$UNCORE_EMBEDDING" sim:spr,step=1s 1
 	diff <(sed -n '/^SIMULATED$/,/^```$/p' "$UNCORE_SOURCE_ROOT/docs/embedding.md" | sed '$d') <(echo "$output")
 }
 
-@test "its numbers are those of stat" {
+@test "the numbers of the program are the same as those of stat" {
 	expect 0 "$UNCORE" --source sim:zen4,step=1s stat -M memory.bandwidth --per-channel -I 10ms --interval-count 2 -j
 	local rows=$output
 	expect 0 "$UNCORE_EMBEDDING" sim:zen4,step=1s 2
@@ -20,7 +20,7 @@ UNCORE_EMBEDDING=$UNCORE_BUILD_ROOT/tests/embedding
 		<(awk '/GB\/s/ {print $4 + 0, $(NF - 1) * 100}' <<<"$output")
 }
 
-@test "a failure is the library's sentence" {
+@test "on failure the program prints the library's error" {
 	expect 1 "$UNCORE_EMBEDDING" sim:monaka,step=1s 1
 	says 'memory.bandwidth'
 	expect 1 "$UNCORE_EMBEDDING" sim:nope

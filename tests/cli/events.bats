@@ -12,7 +12,7 @@ plan_of_pmus() {
 	plan "$1" "$2" && jq -r .pmu <<<"$output" | sort -u | wc -l
 }
 
-@test "a PMU without its number means every one of them" {
+@test "a PMU's name without its number selects all PMUs of that name" {
 	[ "$(plan_of_pmus "$SPR" 'uncore_imc/event=0x5,umask=0xcf/')" -eq 8 ]
 	[ "$(plan_of_pmus "$SPR" 'uncore_imc_3/event=0x5,umask=0xcf/')" -eq 1 ]
 	[ "$(plan_of_pmus "$T410" 'nvidia_pcie_pmu_0_rc/rd_bytes/')" -eq 6 ]
@@ -32,7 +32,7 @@ plan_of_pmus() {
 	[ "$(jq -r '.config[0]' <<<"$output")" = 0x100000000 ]
 }
 
-@test "a list makes groups of its own, braces make one" {
+@test "events of a list are counted separately, events in braces as one group" {
 	plan "$T410" 'nvidia_cmem_latency_pmu_0/rd_req/,nvidia_cmem_latency_pmu_0/cycles/'
 	[ "$(jq -s 'map(select(.leader)) | length' <<<"$output")" -eq 2 ]
 	plan "$T410" '{nvidia_cmem_latency_pmu_0/rd_req/,nvidia_cmem_latency_pmu_0/cycles/}'
@@ -46,7 +46,7 @@ plan_of_pmus() {
 	[ "$(jq -r .pmu <<<"$output" | sort -u | wc -l)" -eq 2 ]
 }
 
-@test "the catalogue's events count under its names, as counts, by the same rules" {
+@test "events of the catalogue are counted by their names" {
 	local where
 
 	expect 0 "$UNCORE" --root "$SPR" explain -j memory.bandwidth
@@ -61,27 +61,27 @@ plan_of_pmus() {
 	says 'did you mean cas_rd'
 }
 
-@test "a driver's event wins over the catalogue's of its name, which no bare word means" {
+@test "if driver and catalogue have the same event name, the driver's event is counted" {
 	expect 0 "$UNCORE" --root "$T410" list events -j 'nvidia_ucf_pmu_0/cycles/'
 	[ "$(jq -r '.pmus[0].events[] | .evidence' <<<"$output")" = null ]
 	refuses 3 "$UNCORE" --root "$SPR" stat --dry-run -e cas_rd
 	says 'no PMU of this machine'
 }
 
-@test "name= is what the row is called" {
+@test "name= sets the name of the row" {
 	expect 0 "$UNCORE" --source "$SIM_T410" stat -j --timeout 1 \
 		-e nvidia_ucf_pmu_0/mem_bytes_rd,name=dma/
 	[ "$(jq -r .name <<<"$output")" = dma ]
 }
 
-@test "a wrong PMU: what it is called, and the nearest names; exit 3" {
+@test "a wrong PMU: the error has the name and the nearest ones; exit 3" {
 	refuses 3 "$UNCORE" --root "$SPR" stat --dry-run -e uncore_inc_0/event=1/
 	says uncore_inc_0 uncore_imc
 	refuses 3 "$UNCORE" --root "$T410" stat --dry-run -e nvidia_ucf_pmu_7/event=0x0/
 	says nvidia_ucf_pmu_7 nvidia_ucf_pmu_0
 }
 
-@test "a wrong alias or term: what exists, and the nearest names; exit 2" {
+@test "a wrong alias or term: the error lists the existing names and the nearest ones; exit 2" {
 	refuses 2 "$UNCORE" --root "$T410" stat --dry-run -e nvidia_ucf_pmu_0/mem_byte_rd/
 	says mem_byte_rd mem_bytes_rd
 	refuses 2 "$UNCORE" --root "$T410" stat --dry-run -e nvidia_ucf_pmu_0/event=0,src_loc_cpus=1/
@@ -98,14 +98,14 @@ plan_of_pmus() {
 	says event 0x100
 }
 
-@test "values that are no numbers, or more than 64 bits" {
+@test "values that are not numbers, or have more than 64 bits" {
 	refuses 2 "$UNCORE" --root "$SPR" stat --dry-run -e uncore_imc_0/event=zz/
 	refuses 2 "$UNCORE" --root "$SPR" stat --dry-run -e uncore_imc_0/event=-1/
 	refuses 2 "$UNCORE" --root "$SPR" stat --dry-run -e uncore_imc_0/event=/
 	refuses 2 "$UNCORE" --root "$SPR" stat --dry-run -e uncore_imc_0/config=0x1ffffffffffffffff/
 }
 
-@test "broken syntax is refused, whatever is broken" {
+@test "malformed event lists are refused" {
 	local event
 
 	for event in '' ',' '/' '//' 'uncore_imc_0' 'uncore_imc_0/' '/event=1/' '{' '}' '{}' \
@@ -136,7 +136,7 @@ plan_of_pmus() {
 	[ "${#stderr}" -lt 5000 ] || fail 'the sentence is as long as the event'
 }
 
-@test "bytes that are no text do no harm" {
+@test "bytes that are not text are refused" {
 	run --separate-stderr "$UNCORE" --root "$SPR" stat --dry-run -e $'uncore_imc_0/\xff\xfe\x01/'
 	no_sanitizer_report
 	[ "$status" -eq 2 ]
@@ -158,7 +158,7 @@ plan_of_pmus() {
 		-e uncore_imc_0/event=1/ -e uncore_imc_0/evnt=1/
 }
 
-@test "a recorded tree cannot be counted: the sentence says so" {
+@test "a recorded tree cannot be counted: an error" {
 	refuses 3 "$UNCORE" --root "$SPR" stat -e uncore_imc_0/event=1/ --timeout 10
 	says 'root|tree'
 }
@@ -168,7 +168,7 @@ distinct_counters() {
 	printf 'msr/event=0x0,config1=%d/,' {1..120}
 }
 
-@test "the same counter asked for twice is opened once" {
+@test "a counter that is requested twice is opened once" {
 	expect 0 "$UNCORE" --root "$SPR" stat --dry-run -j -e uncore_imc_0/event=1/ \
 		-e uncore_imc_0/event=0x1/
 	[ "$(jq -s length <<<"$output")" -eq 1 ]
@@ -188,7 +188,7 @@ distinct_counters() {
 	eventually all_counted
 }
 
-@test "the hard limit of file descriptors: a sentence names it; exit 1" {
+@test "the hard limit of file descriptors: the error names it; exit 1" {
 	local list
 
 	needs_msr
@@ -202,7 +202,7 @@ distinct_counters() {
 }
 
 # Linux drivers/perf/arm_cspmu/arm_cspmu.c: without a cycle counter there is no alias, and bit 32 is event 0.
-@test "the code of cycles where there is no cycle counter" {
+@test "the code of cycles on a PMU without cycle counter" {
 	local tree=$BATS_TEST_TMPDIR/tree.txt pmu
 
 	for pmu in nvidia_ucf_pmu_0 nvidia_pcie_pmu_0_rc_1; do

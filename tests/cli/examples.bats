@@ -11,7 +11,7 @@ load helpers
 	expect 0 "$UNCORE_SOURCE_ROOT/tools/examples" "${check[@]}" "$UNCORE" "$UNCORE_SOURCE_ROOT"/{README.md,docs/tasks.md,man/*.scd}
 }
 
-@test "an example that shows something else is found" {
+@test "an example with a wrong output is found" {
 	printf '%s\n' '```' '$ uncore --source sim:spr,step=1s mem 1 1' 'PLACE' '...' '```' >"$BATS_TEST_TMPDIR/page.md"
 	expect 1 "$UNCORE_SOURCE_ROOT/tools/examples" --check "$UNCORE" "$BATS_TEST_TMPDIR/page.md"
 	shows '\+machine +74'

@@ -10,7 +10,7 @@ load helpers
 	expect 0 helper allocations "${UNCORE_FAIL_COUNT:-200}"
 }
 
-@test "registers are put back, whichever allocation fails while it counts" {
+@test "registers are restored, whichever allocation fails while counting" {
 	[ -n "${UNCORE_FAIL_ALLOC-}" ] || skip 'UNCORE_FAIL_ALLOC names no library'
 	expect 0 helper allocations 120 "$BATS_TEST_TMPDIR"
 }

@@ -21,7 +21,7 @@ load helpers
 	[[ ! $stderr =~ related ]]
 }
 
-@test "behind its family it is explained, without encodings" {
+@test "FAMILY/METRIC of another machine is explained, without encodings" {
 	expect 0 "$UNCORE" --source "$SIM_T410" explain intel-knl-imc/memory.utilization
 	shows 'family +intel-knl-imc' 'missing +.*not for this CPU model'
 	[[ ! $output =~ 'intel-imc' ]]

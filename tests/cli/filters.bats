@@ -59,7 +59,7 @@ encodes() {
 	[ "$(jq -c '.config[:3]' <<<"$output" | sort -u)" = '["0x800","0x10000","0xffffffffffffff00"]' ]
 }
 
-@test "clocks stay as they are, and are in one group with what they divide" {
+@test "clocks are not filtered, and are in one group with the counts that they divide" {
 	encodes '--port 0:4:1' pcie.inbound.read.requests.per.cycle \
 		'nvidia_pcie_pmu_0_rc_4 0x2 0x2 0x0' 'nvidia_pcie_pmu_0_rc_4 0x100000000 0x0 0x0'
 	[ "$(jq -r .group <<<"$output" | sort -u | wc -l)" -eq 1 ] || fail 'two groups'
@@ -79,7 +79,7 @@ encodes() {
 	[ "$(jq -r '.config[1]' <<<"$output" | xargs)" = '0x0 0x0 0x0 0x0 0x0 0x0' ] || fail 'six PMUs'
 }
 
-@test "a device that shares its number: a note says with whom" {
+@test "a device that shares its number: a note names the other devices" {
 	expect 0 filtered stat --dry-run -M pcie.outbound.read.bandwidth --device 0002:83:00.0
 	says 'note: nvidia-t410-pcie-tgt: what is counted for 0002:83:00.0 is root port 0002:80:00.0, '\
 'which it shares with 0002:83:00.1'
@@ -87,7 +87,7 @@ encodes() {
 	[ -z "$stderr" ] || fail 'the device alone is counted'
 }
 
-@test "a wrong word: exit 2, and what there is" {
+@test "an unknown value: exit 2, and the valid values" {
 	refuses 2 filtered stat -M memory.read.bandwidth --from nobody
 	says "from: 'nobody' is not one of cpu, device, remote"
 	refuses 2 filtered stat -M memory.read.bandwidth --gpu zero
@@ -107,7 +107,7 @@ encodes() {
 	says 'not events'
 }
 
-@test "a preset gives the reason that its pattern gives" {
+@test "a preset prints the same reason as its pattern" {
 	refuses 3 "$UNCORE" --source "$SIM_T410" link --gpu 2
 	says 'GPU 2: the link of nvidia_nvlink_c2c_pmu_0 has 2 GPUs, 0 to 1'
 	refuses 3 "$UNCORE" --source "$SIM_T410" link --from cpu
@@ -127,7 +127,7 @@ encodes() {
 	[[ $stderr != *'is not counted'* ]] || fail 'the port is counted'
 }
 
-@test "a metric that cannot be restricted so: exit 3, and how it can" {
+@test "a metric without such a filter: exit 3, and the filters that it has" {
 	refuses 3 filtered stat -M memory.read.bandwidth --gpu 0
 	says 'the PMUs of nvidia-t410-ucf cannot be restricted by .gpu.; they can by from, to'
 	refuses 3 filtered stat -M pcie.inbound.read.bandwidth --to cxl
@@ -138,7 +138,7 @@ encodes() {
 	says 'counts what .port=0:7:0. names'
 }
 
-@test "presets leave out what cannot be restricted so, with a note for each family" {
+@test "presets leave out metrics without such a filter, with a note for each family" {
 	expect 0 filtered pcie --to gpu --dry-run
 	says 'note: left out: the PMUs of nvidia-t410-pcie-tgt cannot be restricted by .to.; they can '\
 'by port, address'
@@ -164,7 +164,7 @@ encodes() {
 	[ "$(grep -c 'left out' <<<"$stderr")" -eq 1 ] || fail 'one note'
 }
 
-@test "rows: what was let through, the port, and its share of the link" {
+@test "rows have the filter, the port, and the share of its link" {
 	local file=$BATS_TEST_TMPDIR/ports.yaml
 
 	cat >"$file" <<-YAML
@@ -189,7 +189,7 @@ encodes() {
 	shows 'Metrics are restricted by to=memory port=0:4:0,0:4:1,0:4:2\.' 'port 0005:40:00.0 +2\.000  GB/s'
 }
 
-@test "ports by their numbers have rows of their own where nobody knows their addresses" {
+@test "ports whose addresses are unknown have rows by their numbers" {
 	local file=$BATS_TEST_TMPDIR/numbers.yaml
 
 	unpack "$T410" "$BATS_TEST_TMPDIR/t410"
@@ -215,7 +215,7 @@ encodes() {
 	shows $'\n0:1:1 +\\? +1\.000 GB/s' $'\n0:1:2 +\\? +2\.000 GB/s' $'\nsum +3\.000 GB/s'
 }
 
-@test "root ports that no PMU counts: the row says so; none that is counted: exit 3" {
+@test "root ports that no PMU counts: rows with the reason; if no port is counted: exit 3" {
 	local tree=$BATS_TEST_TMPDIR/spr vmd=$BATS_TEST_TMPDIR/vmd
 
 	hide_vmd "$vmd"
@@ -245,7 +245,7 @@ bus it is" ] || fail 'the sum lacks a port'
 	says 'root port 0000:26:01\.0 is not counted: mapping needs root: only root'
 }
 
-@test "a socket whose root port is not counted has a row that says so" {
+@test "a socket whose root port is not counted has a row with the reason" {
 	local copy=$BATS_TEST_TMPDIR/t410 file=$BATS_TEST_TMPDIR/two.yaml
 
 	unpack "$MACHINES/nvidia-t410-2socket.txt" "$copy"
@@ -266,7 +266,7 @@ bus it is" ] || fail 'the sum lacks a port'
 its config space that names its PMU cannot be read without root" ] || fail 'the reason'
 }
 
-@test "how near a value is to its ceiling; over it, both numbers" {
+@test "the share of the ceiling; above the ceiling both numbers" {
 	peak() {
 		expect 0 "$UNCORE" --source "$SIM_T410" --data "$FAMILIES" --memory-peak "$1" stat \
 			--timeout 1 -M memory.read.bandwidth
@@ -277,7 +277,7 @@ its config space that names its PMU cannot be read without root" ] || fail 'the 
 	shows '519\.9  GB/s  suspect' '519\.9 GB/s are more than the ceiling of 400\.0 GB/s'
 }
 
-@test "a GPU that no link has: the link to GPUs says which it has, not the link to the other socket" {
+@test "a GPU that no link has: the error lists the GPUs of the link, and not the other socket" {
 	refuses 3 "$UNCORE" --source sim:t410 stat --gpu 7 --dry-run
 	says '^uncore: GPU 7: the link of nvidia_nvlink_c2c_pmu_0 has 2 GPUs, 0 to 1'
 }

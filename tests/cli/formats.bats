@@ -37,7 +37,7 @@ wide() {
 	helper check-wide "$BATS_TEST_TMPDIR/long.csv" "$BATS_TEST_TMPDIR/wide.csv" || fail "$*"
 }
 
-@test "JSON: every quality, with its reason; null and not 0 for what is not known" {
+@test "JSON: all qualities with their reasons; null, not 0, for an unknown value" {
 	mixed -j
 	helper check-rows json N=5 simulated <<<"$output"
 	[ "$(jq -s -r 'map(.name + "=" + .quality) | join(" ")' <<<"$output")" = \
@@ -55,14 +55,14 @@ wide() {
 		<<<"$output")" = '[true,true]' ] || fail 'a partial sum'
 }
 
-@test "CSV: the same columns in each row, an empty cell for what is not known" {
+@test "CSV: the same columns in each row, an empty cell for an unknown value" {
 	mixed --csv
 	helper check-rows csv N=5 simulated <<<"$output"
 	[ "$(grep -c 'nan\|inf' <<<"$output")" -eq 0 ] || fail 'nan'
 	[[ $output =~ ,never,,,,,,, ]] || fail 'a counter that never ran has a value'
 }
 
-@test "text: a hyphen and the reason for what is not known" {
+@test "text: a hyphen and the reason for an unknown value" {
 	mixed
 	[[ $output =~ never\ +all\ +-\ +unavailable ]] || fail 'a counter that never ran'
 	[[ $output =~ scaled\ +all\ +800,000,000\ +scaled\ 50\ % ]] || fail 'a scaled counter'
@@ -135,7 +135,7 @@ wide() {
 	[ "${names[*]} " = "$wanted" ] || fail "${names[*]@Q}"
 }
 
-@test "what a data file calls its PMUs changes no word of a place" {
+@test "titles in data files change no word of a place" {
 	local case sim
 
 	mkdir "$BATS_TEST_TMPDIR/renamed"
@@ -173,7 +173,7 @@ wide() {
 	wide --source "$SIM_SPR" stat --timeout 1 -e uncore_imc/cas_count_read/,uncore_upi/tx_data/ -A
 }
 
-@test "--csv=wide: cells of what is not available are empty, the quality is that of the others" {
+@test "--csv=wide: cells without value are empty, and do not change the quality" {
 	mixed --csv=wide
 	[[ ${lines[0]} == *',reason,partial (count),scaled (count),never (count),zero (count),none (count)' ]] ||
 		fail 'the columns'
@@ -188,7 +188,7 @@ wide() {
 		fail 'the columns'
 }
 
-@test "--csv=wide: refused where there is no interval with one plan" {
+@test "--csv=wide: refused with --summary, --append, -r, --sample, --dry-run and -j" {
 	local arguments
 
 	for arguments in '-I 1 --summary' '-o x --append' '-r 2 -- true' '-I 1s --sample 10ms' --dry-run -j; do
@@ -201,7 +201,7 @@ wide() {
 	[[ $stderr == *"--csv: 'tall' is not wide"* ]] || fail 'the sentence'
 }
 
-@test "separators: a tab, a word, and one that is in numbers" {
+@test "separators: a tab, a word, and a character of numbers" {
 	local separator
 
 	expect 0 "$UNCORE" --source "$SIM_T410" mem --timeout 1 -x '\t'
@@ -236,7 +236,7 @@ wide() {
 	[[ $output =~ ,10000000000350000, ]] || fail 'digits are lost'
 }
 
-@test "all JSON is what the installed schema says" {
+@test "all JSON conforms to the installed schema" {
 	local sim command
 
 	for sim in "$SIM_SPR" "$SIM_T410" "$SIM_ZEN4"; do

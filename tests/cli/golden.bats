@@ -106,7 +106,7 @@ golden_of() {
 }
 
 # Of the other machines, and in the other forms, check-sim.py works out each row below.
-@test "the simulated machines: JSON and CSV, and what their rates say" {
+@test "the simulated machines: JSON and CSV, with the values of their rates" {
 	golden_of mem-t410.jsonl --source "$SIM_T410" mem --all -j -I 10 --interval-count 5
 	golden_of all-spr.jsonl --source "$SIM_SPR" stat -j -I 10 --interval-count 3 \
 		-M 'cache.*,fabric.*,link.*width,link.out.utilization,link.out.flits.per.cycle,link.clock.frequency,pcie.*'
@@ -120,6 +120,6 @@ golden_of() {
 	helper check-sim spr "$GOLDEN/all-spr.jsonl" "$GOLDEN/mem-spr.csv"
 }
 
-@test "every event and every metric of each simulation is what its rates say" {
+@test "every event and metric of each simulation has the value of its rates" {
 	helper check-sim all
 }

@@ -32,7 +32,7 @@ equal() {
 	cmp "$BATS_TEST_TMPDIR/of-page" "$BATS_TEST_TMPDIR/of-json" || fail 'other numbers'
 }
 
-@test "the numbers are those of -j, and qualities that change and stay" {
+@test "the page has the values and qualities of -j" {
 	equal --source "$SIM_SPR" stat -I 10ms --interval-count 3
 	equal --source "$SIM_T410" mem -I 10ms --interval-count 3 --per-socket
 	equal --source "$SIM_ZEN4" pcie -I 10ms --interval-count 3
@@ -98,7 +98,7 @@ equal() {
 	' "$UNCORE_SOURCE_ROOT/web/page.js"
 }
 
-@test "whatever the data are, the drawing has numbers" {
+@test "drawings of unusual data contain only finite numbers" {
 	# shellcheck disable=SC2016 # of JavaScript
 	node -e '
 		const page = require(process.argv[1]);
@@ -163,7 +163,7 @@ equal() {
 	done
 }
 
-@test "names that are markup are text" {
+@test "names with markup are shown as text" {
 	local folder="$BATS_TEST_TMPDIR/<img src=x onerror=alert(1)>&\"'<!--"
 	local begin='</script><script>alert(1)</script><!--<script>'
 
@@ -187,7 +187,7 @@ equal() {
 	grep -q '&#60;img' "$BATS_TEST_TMPDIR/drawn.html" || fail 'the name is not there'
 }
 
-@test "more than 2,000 points are reduced: the largest and smallest stay, and gaps" {
+@test "more than 2,000 points are reduced, with extremes and gaps kept" {
 	# shellcheck disable=SC2016 # of JavaScript
 	node -e '
 		const page = require(process.argv[1]);
@@ -206,7 +206,7 @@ equal() {
 	' "$UNCORE_SOURCE_ROOT/web/page.js"
 }
 
-@test "between sessions of a recording there is a gap, as long as the wall clock says" {
+@test "between sessions of a recording there is a gap of the wall clock's length" {
 	# shellcheck disable=SC2016 # of JavaScript
 	node -e '
 		const page = require(process.argv[1]);
@@ -261,7 +261,7 @@ equal() {
 	' "$UNCORE_SOURCE_ROOT/web/page.js"
 }
 
-@test "the live page: windows that are held, places, and names that are markup" {
+@test "the live page: windows that are kept, places, and names with markup" {
 	"$UNCORE" --source "$SIM_T410" topo -j >"$BATS_TEST_TMPDIR/topology.json"
 	# shellcheck disable=SC2016 # of JavaScript
 	node -e '

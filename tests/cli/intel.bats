@@ -10,7 +10,7 @@ setup_file() {
 	cp "$UNCORE_SOURCE_ROOT"/tests/sim/*.yaml "$BATS_FILE_TMPDIR"
 }
 
-@test "every event and every metric is what the rates say" {
+@test "every event and metric has the value of the simulation's rates" {
 	helper check-sim "$BATS_FILE_TMPDIR"
 }
 
@@ -24,7 +24,7 @@ setup_file() {
 	done
 }
 
-@test "the same words on all: explain memory.read.bandwidth" {
+@test "explain memory.read.bandwidth has the same words on all machines" {
 	local tree
 
 	for tree in "$BATS_FILE_TMPDIR"/*.txt; do
@@ -127,7 +127,7 @@ words() {
 	jq -c ".config[:2]" <<<"$output"
 }
 
-@test "names of opcodes, line states and cores stand for the bits of the filter registers" {
+@test "names of opcodes, line states and cores become bits of the filter registers" {
 	local cbo=intel-ivt-cbo tree=$UNCORE_SOURCE_ROOT/tests/machines/intel-ivt-1socket.txt
 
 	# Bits of config1 are those of Linux's format: opcode 52-60, state 17-22, thread 0-4; tid_en is bit 19.
@@ -184,7 +184,7 @@ type_families() {
 		<<<"$output" | sort -n | cut -d' ' -f2 | paste -sd ' '
 }
 
-@test "PMUs that kernels name by the number of their type: the family of each" {
+@test "PMUs with generic names (uncore_type_N): the family of each" {
 	local model
 
 	for model in 143 207; do

@@ -27,7 +27,7 @@ setup() {
 	[ "$(jq -s 'map(.time) | unique == [1, 2, 3]' <<<"$output")" = true ]
 }
 
-@test "what does not fit into the counters is counted in rounds" {
+@test "metrics that do not fit into the counters are counted in rounds" {
 	local machine count sim
 	names() { # of a table's rows
 		"$UNCORE" "${sim[@]}" -I "${1}0" --interval-count "$2" |
@@ -51,7 +51,7 @@ setup() {
 	done
 }
 
-@test "presets ask for what the counters of a PMU can hold at once, and need one round or few" {
+@test "metrics of presets fit into the counters of a PMU, in one round or few" {
 	local machine preset plan code plain=${UNCORE_PLAIN:-$UNCORE} rounds most count=0
 	# By the documents that the data files name, not by these; four where nothing is here. The clock of
 	# CoreSight PMUs has a counter of its own.
@@ -97,7 +97,7 @@ setup() {
 	[ "$count" -eq 0 ] || fail "nothing is planned in $count views"
 }
 
-@test "what the kernel multiplexes is said below every table" {
+@test "multiplexed rows are noted below each table" {
 	local file=$BATS_TEST_TMPDIR/scaled.yaml view
 
 	# Counters of the caches and of the I/O stacks run for 60 % of the time.
@@ -146,7 +146,7 @@ setup() {
 	[ "$(jq -s 'map(.interval) | add | . > 0.03 and . < 15' <<<"$output")" = true ]
 }
 
-@test "--timeout ends intervals on the grid: no sliver of another one" {
+@test "--timeout at the end of an interval begins no further interval" {
 	on_the_grid() {
 		expect 0 "$UNCORE" stat -e msr/tsc/ -j -I 50 --timeout 200 &&
 			jq -se 'length <= 4 and (map(.interval) | min > 0.03) and (last.time | . > 0.19 and . < 0.5)' \
@@ -169,7 +169,7 @@ setup() {
 	[[ $(grep -E ' msr/tsc/ +all' <<<"$output" | tail -n 1) =~ ^\ *total ]]
 }
 
-@test "a reader of the output that stops loses no count: rows have those of missed intervals" {
+@test "a reader that stops for a while loses no counts: they are in the next rows" {
 	"$UNCORE" stat -e msr/tsc/ -j -I 2ms --timeout 3s --summary 2>"$BATS_TEST_TMPDIR/err" |
 		{ read -r && echo "$REPLY" && sleep 1.5 && cat; } >"$BATS_TEST_TMPDIR/rows"
 	expect 0 cat "$BATS_TEST_TMPDIR/err"
@@ -187,7 +187,7 @@ setup() {
 	shows "and $missed interval"
 }
 
-@test "a suspended machine and a wall clock that is set are reported, and intervals stay as they were" {
+@test "suspend and a step of the wall clock are reported, and do not change intervals" {
 	local step plain=${UNCORE_PLAIN:-$UNCORE}
 
 	for step in suspend set; do

@@ -72,7 +72,7 @@ UPI='uses the registers of link 0'
 	[[ $output != *'a bug of'* ]] || fail 'another family'
 }
 
-@test "links that count different numbers are right, whatever the version" {
+@test "links with different counts are not suspect, with any version" {
 	for kernel in 6.1.0-44-amd64 6.12.117+deb13-amd64 7.2.12-amd64; do
 		machine intel-spr-1socket "$kernel"
 		are measured -M 'link.in.*,link.out.bandwidth,link.clock.*,power.link.out.*' --no-merge
@@ -170,7 +170,7 @@ intel-icx-1socket        intel-imc   5.16.4  /cas_count_read.=/s/=.*/=@event=0x0
 intel-spr-1socket:6/173  intel-imc   6.12.77 /cas_count_read_sch0/d cas_count_read_sch0
 '
 
-@test "the files of PMUs decide, and not the version" {
+@test "the files of PMUs decide, not the version" {
 	local name family kernel script words version found cases=()
 
 	while read -r name family kernel script words; do
@@ -195,7 +195,7 @@ intel-spr-1socket:6/173  intel-imc   6.12.77 /cas_count_read_sch0/d cas_count_re
 	[ "${#cases[@]}" -eq 0 ] || fail "no answer: ${cases[0]}"
 }
 
-@test "a kernel with a name of its own may have corrections; its rows stay suspect" {
+@test "a kernel of a distribution may have corrections; its rows remain suspect" {
 	machine intel-spr-1socket 6.1.30-velinux
 	rows -M cache.hit.ratio
 	[[ $quality == suspect && $reason == 'kernel 6.1.30-velinux may have a bug: slices are missing'* ]] || fail "$quality $reason"
@@ -217,7 +217,7 @@ intel-spr-1socket:6/173  intel-imc   6.12.77 /cas_count_read_sch0/d cas_count_re
 	done
 }
 
-@test "what explain says of bugs; distributions may have corrections" {
+@test "explain describes bugs, and notes that distributions may have corrections" {
 	machine intel-spr-1socket 6.1.30
 	expect 0 "$UNCORE" --root "$ROOT" explain memory.read.latency
 	shows '  suspect +a bug of kernel 6.1.30: slices are missing'
@@ -305,7 +305,7 @@ intel-spr-1socket:6/173  intel-imc   6.12.77 /cas_count_read_sch0/d cas_count_re
 		'iommu.iotlb.miss.ratio 0.1 iommu.requests 1000' ] || fail
 }
 
-@test "a driver that adds its register at each reading: what it added is taken out" {
+@test "a driver that adds its register at each reading: the excess is subtracted" {
 	local plain=${UNCORE_PLAIN:-$UNCORE} add hertz
 
 	# A machine that stands between the two readings makes the row suspect for another reason.

@@ -11,7 +11,7 @@ record() {
 	python3 "$BATS_TEST_DIRNAME/ibs_file.py" "$1.data" "$1"
 }
 
-@test "means: what the counters give, in every form" {
+@test "mean latencies of counters, in all outputs" {
 	expect 0 "$UNCORE" --source "$SIM_ZEN5" latency
 	shows 'memory.read.latency +all +[0-9.]+ +ns +measured' memory.cxl.read.latency
 	[[ ! $output =~ bandwidth ]]
@@ -21,7 +21,7 @@ record() {
 	shows memory.read.latency
 }
 
-@test "in seconds or in clocks: of both the one that is in no doubt, as in mem" {
+@test "latency in seconds or in clocks: the one without doubt is printed, as in mem" {
 	expect 0 "$UNCORE" --source "$SIM_ZEN4" latency
 	shows 'memory.read.latency.cycles +all +400\.0 +cycle +suspect'
 	[[ ! $output =~ memory.read.latency\  ]]
@@ -59,7 +59,7 @@ record() {
 	golden latency-milan-300.txt <<<"$output"
 }
 
-@test "each row is what the ops of the recording say" {
+@test "each row has the values of the recorded ops" {
 	local cpu least
 
 	for cpu in rome milan genoa; do
@@ -84,7 +84,7 @@ record() {
 	says 'running machine only'
 }
 
-@test "files that are no recordings of IBS" {
+@test "files that are not recordings of IBS" {
 	local file
 
 	cd "$BATS_TEST_TMPDIR"
@@ -121,7 +121,7 @@ record() {
 	refuses 2 "$UNCORE" latency word
 }
 
-@test "one output at a time, as everywhere" {
+@test "only one output at a time" {
 	refuses 2 "$UNCORE" --source "$SIM_ZEN5" latency --csv -j
 	says 'CSV and JSON exclude each other'
 }

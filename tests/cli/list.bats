@@ -20,7 +20,7 @@ load helpers
 	[ "$count" -ge 7 ] || fail "only $count machines in tests/machines"
 }
 
-@test "machines that a script makes are what it makes" {
+@test "the machines in the tree are the output of tests/machines/make-others" {
 	local script file
 
 	for script in make-amd make-others make-pci; do
@@ -69,7 +69,7 @@ load helpers
 	shows 'nvidia_pcie_pmu_0_rc_\{0-5\}' nvidia_ucf_pmu_0/mem_bytes_rd/ memory.read.bandwidth
 }
 
-@test "names of the driver's fallback tell nothing: each PMU, and what it was recognised as" {
+@test "PMUs with the driver's fallback names are recognised" {
 	local pmus=$BATS_TEST_TMPDIR/sys/bus/event_source/devices number=0 name
 
 	unpack "$GRACE" "$BATS_TEST_TMPDIR"
@@ -99,7 +99,7 @@ load helpers
 	[[ $output == *nvidia_nvlink_pmu_1* ]]
 }
 
-@test "a fabric of another part that has the name of Tegra410's: no metrics, and doctor says why" {
+@test "a fabric of another chip with a name of Tegra410: no metrics, and doctor has the reason" {
 	unpack "$T410" "$BATS_TEST_TMPDIR"
 	echo 2cf3036b >"$BATS_TEST_TMPDIR"/sys/bus/event_source/devices/nvidia_ucf_pmu_0/identifier
 	expect 0 "$UNCORE" --root "$BATS_TEST_TMPDIR" list pmus ucf
@@ -159,7 +159,7 @@ answer() {
 	[ "$count" -ge 10 ] || fail "$count questions"
 }
 
-@test "a name of before selects the metric of today, with a note" {
+@test "a metric's earlier name selects it, with a note" {
 	local old=memory.served.read.bandwidth now=memory.from.remote.read.bandwidth
 
 	expect 0 "$UNCORE" --source sim:spr,step=1s stat -vj -M "$old" 0.01 1
@@ -186,7 +186,7 @@ answer() {
 	says 'all words of the pattern at once'
 }
 
-@test "a word of people: other names, and the command that shows it, which exists" {
+@test "common words: the names and the command to which they lead" {
 	local line words count=0
 
 	expect 0 "$UNCORE" --source sim:zen4 list pmus XGMI?
@@ -203,7 +203,7 @@ answer() {
 	[ "$count" -gt 10 ]
 }
 
-@test "lines for people keep to 100 columns: what does not fit goes below" {
+@test "text lines have at most 100 columns: the rest continues below" {
 	local command
 
 	for command in 'list metrics' doctor topo; do

@@ -83,7 +83,7 @@ is() { # FILE STATEMENT RESULT
 	[ "$(wc -l <out)" -eq 1 ]
 }
 
-@test "what is not a command is reported once, and nobody has to read an answer" {
+@test "unknown commands are reported once, and unread answers do not block" {
 	begin stat -M memory.bandwidth -I 1h -j
 	for _ in {1..10000}; do
 		printf 'bogus\0ping\n\nenable now\nping\n'
@@ -97,7 +97,7 @@ is() { # FILE STATEMENT RESULT
 	[ "$(wc -l <messages)" -eq 3 ] || fail "$(head messages)"
 }
 
-@test "channels: descriptors, and what is none" {
+@test "--control: descriptors, and invalid ones" {
 	printf 'ping\nstop' >commands
 	expect 0 "$UNCORE" --source "$SIM_SPR" stat -M memory.bandwidth --control fd:9,10 9<commands 10>answers
 	[ "$(tr '\0' '|' <answers)" = $'ack\n|ack\n|' ]
@@ -178,7 +178,7 @@ is() { # FILE STATEMENT RESULT
 		(SELECT avg(wall_ns - monotonic_ns) FROM tick)) < 1e9" 1
 }
 
-@test "snapshot writes what is in memory" {
+@test "the command snapshot writes the intervals in memory" {
 	begin record -o a -I 1h --flight 1h mem
 	echo snapshot >&7
 	tell ping
@@ -278,7 +278,7 @@ near() {
 	expect 2 "$UNCORE" report --regions r mem
 }
 
-@test "a region goes on where counting was disabled, and in a session that was appended" {
+@test "a region continues while counting is disabled, and in an appended session" {
 	recording r 1900:late
 	"$UNCORE" --source sim:load.yaml,step=20ms record -o r -I 1ms --interval-count 100 --append \
 		-e nvidia_ucf_pmu_0/mem_bytes_rd/
@@ -328,7 +328,7 @@ near() {
 }
 
 # The address of a recording has no owner: any user can take it first.
-@test "a mark is not told to a process of another user" {
+@test "a mark is not sent to a process of another user" {
 	[ "$(id -u)" -eq 0 ] || skip 'this must be root to become somebody else'
 	chmod 711 "$BATS_RUN_TMPDIR" "$BATS_FILE_TMPDIR/.." "$BATS_TEST_TMPDIR" "$BATS_TEST_TMPDIR/.."
 	setpriv --reuid 65534 --regid 65534 --clear-groups "$PYTHON" - "$PWD/a" >heard <<-'EOF' 7>&- 8>&- &

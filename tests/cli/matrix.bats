@@ -38,7 +38,7 @@ matrix() {
 	expect 0 "$UNCORE" --data data --source sim:flat.yaml,step=1s matrix "$@"
 }
 
-@test "text: sources on the left, destinations above, what cannot be told apart says so" {
+@test "text: sources on the left, destinations above, a note where they cannot be distinguished" {
 	matrix
 	shows 'READS +to memory +to cxl +to remote' 'WRITES +to memory +to cxl +to remote'
 	shows 'from cpu +8\.000 GB/s ~ +n/a +8\.000 kB/s ~' 'from device +2\.000 GB/s ~ +n/a +n/a' \
@@ -55,7 +55,7 @@ matrix() {
 	shows 'nvidia_ucf_pmu_0, CPU 0'
 }
 
-@test "JSON and CSV are rows as ever" {
+@test "JSON and CSV have the usual rows" {
 	matrix -j
 	helper check-rows json N=5 simulated <<<"$output"
 	matrix --csv

@@ -33,7 +33,7 @@ MACHINE=$MACHINES/intel-skx-4socket-offline.txt
 	jq -e 'any(.root_ports[]; .address == "0000:57:00.0" and .socket == null and .pmus == [])' <<<"$output"
 }
 
-@test "no row, port, device or link of a socket moves when the other socket or a CPU goes offline" {
+@test "rows, ports, devices and links keep their socket when the other socket or a CPU goes offline" {
 	mkdir "$BATS_TEST_TMPDIR/machine"
 	helper offline "${UNCORE_PLAIN:-$UNCORE}" "$BATS_TEST_TMPDIR/machine"
 }
@@ -90,7 +90,7 @@ two() {
 }
 
 # All sums that differ are those of the die that is offline; channel 6 is the first of die 1, whatever is online.
-@test "a die that is offline inside a package is a gap, and moves no channel and no node" {
+@test "an offline die of a package is a gap, and other channels and nodes keep their place" {
 	local drivers=$UNCORE_SOURCE_ROOT/tests/drivers dir=$BATS_TEST_TMPDIR gone left socket
 
 	cp "$drivers/two-dies.txt" "$dir/all.txt"
@@ -128,7 +128,7 @@ two() {
 }
 
 # One register for each package, read from a CPU of whichever die has one (linux arch/x86/events/rapl.c, rapl_pkg_pmu_is_pkg_scope()).
-@test "a die that is offline is no gap of what counts its package" {
+@test "an offline die is no gap of PMUs that count its package" {
 	local dir=$BATS_TEST_TMPDIR drivers=$UNCORE_SOURCE_ROOT/tests/drivers
 
 	{

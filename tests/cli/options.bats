@@ -35,7 +35,7 @@ stat_refuses() {
 	refuses 2 "$UNCORE" --root
 }
 
-@test "what can be said once only: exit 2, naming both" {
+@test "options that may be given only once: exit 2, naming both values" {
 	refuses 2 "$UNCORE" --source regs:generic-pmon --source kernel stat 1 1
 	says "--source is given twice: 'regs:generic-pmon' and 'kernel'"
 	refuses 2 "$UNCORE" --source kernel list --source sim:t410
@@ -73,7 +73,7 @@ stat_refuses() {
 	[[ $output =~ ^uncore\ [0-9]+\.[0-9]+\.[0-9]+$ ]]
 }
 
-@test "intervals that are none: 0, negative, too short, not a number, endless" {
+@test "invalid intervals: 0, negative, too short, not a number, too long" {
 	local interval
 
 	for interval in 0 -1 1us 999us 1e99 1e3 nan inf x '' 10x 0x10 '1 s' 99999999999999999999; do
@@ -82,7 +82,7 @@ stat_refuses() {
 	done
 }
 
-@test "counts that are none: --interval-count, -r, COUNT" {
+@test "invalid counts: --interval-count, -r, COUNT" {
 	local count
 
 	for count in 0 -1 x '' 1.5 99999999999; do
@@ -160,7 +160,7 @@ lax() {
 	stat_refuses -e uncore_imc_0/event=1/ -r 3
 }
 
-@test "separators that cannot be one" {
+@test "invalid separators" {
 	local separator
 
 	for separator in '' '"' $'\n' 12345678901234567; do
@@ -291,7 +291,7 @@ lax() {
 	refuses 2 "$UNCORE" help mem pcie
 }
 
-@test "a mistyped word of a preset is no command" {
+@test "a mistyped argument of a preset is not run as a command" {
 	local command
 
 	for command in mem pcie link cache matrix; do

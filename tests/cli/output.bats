@@ -87,7 +87,7 @@ to_full() {
 	refuses 1 "$UNCORE" --source sim:t410 stat -M 'memory.*' -o /dev/full -- true
 }
 
-@test "a closed standard output is an error, and no counter takes its place" {
+@test "a closed standard output is an error, and no counter gets its descriptor" {
 	refuses 1 to_closed count -j
 }
 
@@ -95,7 +95,7 @@ to_closed() {
 	"$@" >&-
 }
 
-@test "a closed pipe ends counting at once, without a word" {
+@test "a closed pipe ends counting at once, without a message" {
 	run --separate-stderr bash -c '"$@" | head -n 1; exit "${PIPESTATUS[0]}"' _ \
 		timeout 20 "$UNCORE" --source "$SIM_T410" stat -M 'memory.*' -j -I 10
 	no_sanitizer_report
@@ -232,7 +232,7 @@ decodes() {
 	[ "$(jq -s 'map(.time) | unique | length' "$BATS_TEST_TMPDIR/decoded")" -eq "${BASH_REMATCH[1]}" ]
 }
 
-@test "two at once do not disturb each other" {
+@test "two processes at once do not disturb each other" {
 	needs_msr
 	undisturbed() {
 		"$UNCORE" stat -e msr/tsc/ -j -I 20 --interval-count 20 >"$BATS_TEST_TMPDIR/one" 3>&- &
@@ -245,7 +245,7 @@ decodes() {
 	eventually undisturbed
 }
 
-@test "names that control a terminal do not reach it" {
+@test "control characters in names do not reach the terminal" {
 	unpack "$SPR" "$BATS_TEST_TMPDIR/tree"
 	expect 0 helper planted "$BATS_TEST_TMPDIR/tree"
 }
@@ -289,7 +289,7 @@ decodes() {
 	shows $'\n'PLACE' +IN READ +IN WRITE'$'\n''socket 0'$'\n'' +[0-9.]+ GB/s [^O]*'$'\n''    OUT READ [0-9.]+ MB/s, OUT WRITE [0-9.]+'$'\n'
 }
 
-@test "a name that has a line of its own has it once for all its rows" {
+@test "a long name is printed on a line of its own, once for all its rows" {
 	expect 0 env COLUMNS=70 "$UNCORE" --source "$SIM_T410" stat -M 'memory.read.latency*,link.clock.frequency' -A --timeout 1
 	shows $'\nmemory.read.latency\n +nvidia_cmem_latency_pmu_0 +[^\n]*\n +nvidia_cmem_latency_pmu_1 +[^\n]*\nmemory.read.latency.cycles\n'
 }
@@ -317,7 +317,7 @@ decodes() {
 	[ "$(wc -l <ends) $(sort -u ends | wc -l) $(head -n 1 ends | wc -w)" = '4 1 4' ] || fail "$(cat ends)"
 }
 
-@test "a wide terminal has all columns beside each other, and a file what it ever had" {
+@test "a wide terminal has all columns in one line; a narrow one folds text, not JSON" {
 	expect 0 env COLUMNS=80 "$UNCORE" --source "$SIM_T410" pcie --timeout 1
 	shows '000b:00:00\.0 .* 24\.33 %'$'\n'' +LINK 64 GT/s x16; 000b:01:00\.0 mlx5_2'
 	expect 0 env COLUMNS=200 "$UNCORE" --source "$SIM_T410" pcie --timeout 1
@@ -330,7 +330,7 @@ decodes() {
 	[ "$(wc -L <<<"$output")" -gt 80 ]
 }
 
-@test "--color: by quality and load, when it is asked for; never in a file of its own accord" {
+@test "--color: by quality and load; never in a file unless requested" {
 	local red=$'\e\\[31m' green=$'\e\\[32m'
 
 	expect 0 "$UNCORE" --source "$SIM_T410" --color always pcie --timeout 1
@@ -380,7 +380,7 @@ on_terminal() {
 	TERM=xterm script -qec "stty rows 10 cols 80; $variables '$UNCORE' $*" /dev/null </dev/null | tr -d '\r'
 }
 
-@test "sentences on standard error are folded on a terminal, and nowhere else" {
+@test "messages on standard error are folded on a terminal only" {
 	local shown
 
 	shown=$(on_terminal '' --source sim:nothing)
@@ -396,7 +396,7 @@ on_terminal() {
 	[[ $shown == *$'\n  '*uncore_imc/*$'\n  '*^* ]] || fail "$shown"
 }
 
-@test "a text longer than the terminal goes through the pager, and nothing else does" {
+@test "only text that is longer than the terminal goes through the pager" {
 	local by_pager="UNCORE_PAGER='sed s/^/paged:/'" arguments
 
 	for arguments in "--source $SIM_SPR list" 'stat --help'; do
@@ -413,7 +413,7 @@ on_terminal() {
 	[[ $(on_terminal "$by_pager" "--source $SIM_SPR list -j") != *paged:* ]] || fail 'JSON'
 }
 
-@test "on a terminal a window of a second or more says what it waits for, and takes it back" {
+@test "on a terminal a progress message is shown for an interval of 1 s or more, and removed" {
 	local erase=$'\033[K' arguments shown
 
 	shown=$(on_terminal '' "--source $SIM_SPR mem")
@@ -429,7 +429,7 @@ on_terminal() {
 	[[ $output$stderr != *'counting for'* ]]
 }
 
-@test "JSON: a metric's row has what its value was made from" {
+@test "JSON: a metric's row has the inputs of its value" {
 	local source
 
 	for source in sim:skx,step=1s "$SIM_SPR" "$SIM_T410" "$SIM_ZEN4"; do

@@ -14,7 +14,7 @@ sockets() {
 	jq -c '[[.sockets[] | [.id, .cpus, .nodes]], .offline.cpus, .offline.nodes]' <<<"$output"
 }
 
-@test "sockets and nodes by the files that are there" {
+@test "sockets and nodes from the files that exist" {
 	[ "$(sockets no-present)" = '[[[0,[0],[0]],[1,[1],[1]]],[],[]]' ]
 	[ "$(sockets nul-cpulist)" = '[[[0,[0,1],[0]]],[],[]]' ]
 	[ "$(sockets node-cpumap-only)" = '[[[0,[0],[0]],[1,[1],[1]]],[],[]]' ]
@@ -26,7 +26,7 @@ sockets() {
 }
 
 # -1 is an unknown package (linux include/linux/topology.h): no CPU of this machine is offline.
-@test "a die is not said to be unknown because of offline CPUs where a package is" {
+@test "if a package is unknown, the reason is not offline CPUs of a die" {
 	local tree=$BATS_TEST_TMPDIR/unknown cpus cpu
 
 	unpack "$MACHINES/intel-skx-4socket-offline.txt" "$tree"
@@ -44,7 +44,7 @@ sockets() {
 	[[ $output != *'CPUs are offline'* ]]
 }
 
-@test "PMUs whose CPU model is not known are not said to be others" {
+@test "PMUs of an unknown CPU model are not reported as other PMUs" {
 	local tree=$BATS_TEST_TMPDIR/model
 
 	unpack "$UNCORE_SOURCE_ROOT/tests/drivers/icx-12-imc.txt" "$tree"
@@ -56,7 +56,7 @@ sockets() {
 }
 
 # Half of a copied /sys: the drivers of all families give their PMUs terms.
-@test "a PMU without format is a missing channel, not one of other events" {
+@test "a PMU without format files is a missing channel, not a PMU with other events" {
 	local tree=$BATS_TEST_TMPDIR/icx
 
 	unpack "$UNCORE_SOURCE_ROOT/tests/drivers/icx-12-imc.txt" "$tree"
@@ -66,7 +66,7 @@ sockets() {
 	[ "$(jq -r .quality <<<"$output")" = partial ]
 }
 
-@test "a machine without socket numbers shows all that it has" {
+@test "a machine without socket numbers shows all its PMUs" {
 	local sim=$BATS_TEST_TMPDIR/unplaced.yaml
 
 	expect 0 "$UNCORE" --root "$PARTIAL/package-minus-one.txt" topo
@@ -108,7 +108,7 @@ sockets() {
 	done
 }
 
-@test "what no family expects is not missing" {
+@test "hardware that no family expects is not reported as missing" {
 	expect 0 "$UNCORE" --root "$PARTIAL/old-arm-cpuinfo.txt" doctor
 	shows 'note     uncore PMUs: none on this machine \(arm/0x41/0xc09\)'
 	[[ $output != *fix:* ]]

@@ -52,7 +52,7 @@ value() {
 	[[ ! $output =~ CPU\ [0-9] ]]
 }
 
-@test "text: what passes no root port is not in the sum, and --per-socket counts it" {
+@test "text: traffic that passes no root port is not in the sum; --per-socket counts it" {
 	local sum total
 
 	expect 0 "$UNCORE" --source sim:skx,step=1s pcie
@@ -68,13 +68,13 @@ value() {
 	shows $'\nPMU +IN READ' 'one cache slice; its traffic cannot be split'
 }
 
-@test "text: an idle port has no latency, which is nothing to report" {
+@test "text: the missing latency of an idle port is not reported" {
 	pcie --port 0002:a0:00.0
 	shows '0002:a0:00.0 +no link +0 B/s .* - +\?' 'LATENCY: - where nothing was read'
 	[[ ! $output =~ unavailable ]]
 }
 
-@test "the ports add up to what the root complexes count without a filter" {
+@test "the sum of the ports is the count of the root complexes without a filter" {
 	local sums totals
 
 	pcie -j
@@ -109,14 +109,14 @@ value() {
 	[[ ! $stderr =~ shares ]] || fail 'what is behind it is no neighbour'
 }
 
-@test "--port takes an address or the PMUs' numbers; what there is not is a clear error" {
+@test "--port takes an address or the PMUs' numbers; an unknown port is an error" {
 	pcie -j --port 0003:00:00.0
 	[ "$(jq -r .port <<<"$output" | sort -u)" = 0003:00:00.0 ] || fail 'other ports, too'
 	refuses 2 "$UNCORE" --source "$SIM_T410" pcie --device nvme7
 	says "nvme7" 'nvme0'
 }
 
-@test "JSON and CSV are rows as ever, with the port and what its link carries" {
+@test "JSON and CSV have the usual rows, with the port and the rate of its link" {
 	pcie -j
 	helper check-rows json simulated <<<"$output"
 	[ "$(jq -r 'select(.port == "0001:00:00.0" and .unit == "B/s") | .ceiling | round' \
@@ -125,7 +125,7 @@ value() {
 	helper check-rows csv simulated <<<"$output"
 }
 
-@test "a PMU that counts more than one root port is not taken for that port" {
+@test "a row of several root ports has no single port" {
 	expect 0 "$UNCORE" --source sim:skx,step=1s pcie
 	shows $'\nuncore_iio_0 +63' '0000:02:00.0 card0'
 	[[ ! $output =~ 0000:00:1c.0 ]] || fail 'the whole stack as its root port'
@@ -146,7 +146,7 @@ value() {
 	shows $'root bus 10000:00\n +counted by uncore_iio_3; suspect:'
 }
 
-@test "a root port that no PMU counts has a line that says so, and the sum lacks it" {
+@test "a root port that no PMU counts has a line with the reason, and is not in the sum" {
 	local vmd=$BATS_TEST_TMPDIR/vmd
 
 	hide_vmd "$vmd"
@@ -162,7 +162,7 @@ value() {
 	shows $'\n0000:90:00\\.0 +no link +- +- +n/a +n/a +n/a'
 }
 
-@test "root ports that may be in the rows of PMUs have none of their own, and a note names them" {
+@test "root ports that may be in the rows of several PMUs have no row, and a note names them" {
 	local tree=$BATS_TEST_TMPDIR/spr sim=$BATS_TEST_TMPDIR/spr.yaml
 
 	# Config space as the kernel shows it to everybody.
@@ -202,7 +202,7 @@ parts() {
 	expect "$verdict" "$UNCORE" --source "sim:$sim,step=1s" pcie --check nvme0 "${more[@]}"
 }
 
-@test "--check: one part must move, that of the map" {
+@test "--check: exactly the part of the mapped port must count" {
 	local more=() verdict=0
 
 	parts uncore_iio_4=0
@@ -245,13 +245,13 @@ parts() {
 	says 'exclude each other'
 }
 
-@test "a sum of nothing is not 0" {
+@test "a sum without inputs is unavailable, not 0" {
 	sed '/^filters:/,$d' "$UNCORE_SOURCE_ROOT/data/sim/t410.yaml" >"$BATS_TEST_TMPDIR/unfiltered.yaml"
 	expect 0 "$UNCORE" --source "sim:$BATS_TEST_TMPDIR/unfiltered.yaml,step=1s" pcie --timeout 1 --to cxl
 	[[ $output =~ sum\ +- ]] || fail 'a sum where nothing was counted'
 }
 
-@test "the simulation has traffic for each target, and together it is all" {
+@test "the simulation has traffic for each target, and the targets add up to the total" {
 	local to all parts=0
 
 	total() {
@@ -279,12 +279,12 @@ parts() {
 	[[ ! $output =~ nvidia_pcie_tgt|n/a ]] || fail 'a second line'
 }
 
-@test "machines whose ports cannot be told apart have a line for each PMU" {
+@test "machines whose ports cannot be distinguished have a line for each PMU" {
 	expect 0 "$UNCORE" --source "$SIM_SPR" pcie
 	shows 'uncore_iio_0 '
 }
 
-@test "root ports that one PMU counts and cannot tell apart: the error names them" {
+@test "root ports that one PMU counts and cannot distinguish: the error names them" {
 	local icx=$BATS_TEST_TMPDIR/icx.txt
 
 	# The map of Ice Lake has devices 2 to 5 of a root bus.

@@ -93,7 +93,7 @@ notices() {
 	says "events are encoded differently:[[:space:]]+$name: $2/"
 }
 
-@test "one bit of one format elsewhere is noticed" {
+@test "a format with one wrong bit is noticed" {
 	notices aliases uncore_imc_3 event config:0-1,3-8
 	notices more uncore_imc_3 edge config:20
 	notices random uncore_cha_0 umask config:8-14,16,32-63

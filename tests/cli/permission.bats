@@ -46,26 +46,26 @@ needs_perfmon() {
 	as_nobody perfmon true 2>/dev/null || skip 'setpriv does not know CAP_PERFMON'
 }
 
-@test "nobody: exit 4, and the sentence names the level, the capability and a command" {
+@test "user nobody: exit 4, and the error names the level, the capability and a command" {
 	needs_denial
 	refuses 4 as_nobody '' "$PUBLIC/uncore" stat -e msr/tsc/ --timeout 20
 	says perf_event_paranoid "$PARANOID" CAP_PERFMON 'setcap|sysctl|sudo'
 }
 
-@test "nobody, metrics and JSON: the same sentence, no output" {
+@test "user nobody, metrics and JSON: the same error, no output" {
 	needs_denial
 	refuses 4 as_nobody '' "$PUBLIC/uncore" stat -M clock.tsc.frequency -j --timeout 20
 	says perf_event_paranoid CAP_PERFMON
 }
 
-@test "nobody: the overview says why nothing can be seen, and what to type" {
+@test "user nobody: the overview has the reason and the command that fixes it" {
 	needs_denial
 	expect 4 as_nobody '' "$PUBLIC/uncore"
 	[[ "$output$stderr" =~ perf_event_paranoid ]] || fail 'the level'
 	[[ "$output$stderr" =~ CAP_PERFMON ]] || fail 'the capability'
 }
 
-@test "nobody: doctor says DENIED, and the command that fixes it" {
+@test "user nobody: doctor prints DENIED, and the command that fixes it" {
 	needs_denial
 	run --separate-stderr as_nobody '' "$PUBLIC/uncore" doctor
 	no_sanitizer_report
@@ -73,7 +73,7 @@ needs_perfmon() {
 	shows DENIED "$PARANOID" CAP_PERFMON 'setcap|sysctl|sudo'
 }
 
-@test "nobody may list, explain and plan" {
+@test "user nobody may list, explain and plan" {
 	needs_nobody
 	expect 0 as_nobody '' "$PUBLIC/uncore" list
 	shows msr/tsc/
@@ -88,7 +88,7 @@ needs_perfmon() {
 	[ -z "$output" ] || fail 'the command was started'
 }
 
-@test "nobody with CAP_PERFMON: values, exit 0" {
+@test "user nobody with CAP_PERFMON: values, exit 0" {
 	needs_perfmon
 	counted() {
 		expect 0 as_nobody perfmon "$PUBLIC/uncore" stat -e msr/tsc/ -j --timeout 50 &&
@@ -98,7 +98,7 @@ needs_perfmon() {
 	eventually counted
 }
 
-@test "nobody with CAP_PERFMON: doctor has nothing denied" {
+@test "user nobody with CAP_PERFMON: doctor reports nothing as denied" {
 	needs_perfmon
 	run --separate-stderr as_nobody perfmon "$PUBLIC/uncore" doctor
 	no_sanitizer_report
@@ -137,7 +137,7 @@ expect_none() {
 	fi
 }
 
-@test "PCI configuration space behind its first 64 bytes is a matter of permission" {
+@test "PCI configuration space after its first 64 bytes needs root" {
 	root_only
 	as_nobody '' true 2>/dev/null || skip 'setpriv cannot drop capabilities here'
 	[ -e /sys/bus/pci/devices/0000:00:00.0/config ] || skip 'this machine has no PCI'
@@ -173,7 +173,7 @@ expect_none() {
 	[ -z "$output" ]
 }
 
-@test "--program asks for nothing where a block has no control registers" {
+@test "--program needs no write permission if a block has no control registers" {
 	root_only
 	as_nobody '' true 2>/dev/null || skip 'setpriv cannot drop capabilities here'
 	truncate -s 72 "$PUBLIC/map"

@@ -62,7 +62,7 @@ for row in csv.DictReader(open("mem.csv", encoding="utf-8")): print(float(row[sy
 	PYTHON
 }
 
-@test "Parquet: the columns of a recording have types, whatever is in them" {
+@test "Parquet: the columns of a recording have fixed types" {
 	local arguments
 
 	"$UNCORE" --help | grep -q '^ *record ' || skip 'built without SQLite'

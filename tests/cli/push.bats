@@ -62,7 +62,7 @@ scrape() {
 
 # ---- --textfile ----
 
-@test "--textfile: the samples of /metrics, without those that node_exporter has of itself" {
+@test "--textfile: the samples of /metrics, except those that node_exporter also has" {
 	serve --source "$SIM_SPR" serve --listen unix:socket --textfile uncore.prom --textfile-interval 10ms -I 1s \
 		--sample 100ms mem pcie link
 	until scrape get "$address" >scraped && cp uncore.prom text && scrape get "$address" >again &&
@@ -125,7 +125,7 @@ scrape() {
 	PYTHON
 }
 
-@test "--textfile: a reader finds a whole file at any time; it goes with the process" {
+@test "--textfile: a reader finds a complete file at any time; it is removed at the end" {
 	umask 077
 	serve --source "$SIM_SPR" serve --textfile uncore.prom --textfile-interval 1ms -I 1ms
 	python3 -S - <<-'PYTHON'
@@ -155,7 +155,7 @@ scrape() {
 	stop TERM
 }
 
-@test "--textfile: an error is told once, and that it is over; at the start it ends the process" {
+@test "--textfile: an error and its end are reported once; at the start it ends the process" {
 	mkdir there
 	serve --source "$SIM_SPR" serve --textfile there/uncore.prom --textfile-interval 10ms -I 10ms
 	mv there away
@@ -281,7 +281,7 @@ otlp() {
 	expect 2 "$UNCORE" --source "$SIM_SPR" serve --otlp 127.0.0.1:4318
 }
 
-@test "--otlp: what may pass is tried again, and reported once" {
+@test "--otlp: temporary errors are retried, and reported once" {
 	needs_otlp
 	collector 503 '429 {"message":"slow down"}' '200 {}'
 	serve --source "$SIM_T410" serve --otlp "$url" --otlp-interval 1h -I 20ms
@@ -293,7 +293,7 @@ otlp() {
 	stop TERM
 }
 
-@test "--otlp: other errors and refused values are reported with the collector's words, and not tried again" {
+@test "--otlp: other errors and refused values are reported with the collector's message, and not retried" {
 	needs_otlp
 	collector '400 {"message":"no such tenant"}' '200 {"partialSuccess":{"rejectedDataPoints":"3","errorMessage":"too old"}}' '200 {}'
 	serve --source "$SIM_T410" serve --otlp "$url" --otlp-interval 1500ms -I 20ms
@@ -305,7 +305,7 @@ otlp() {
 	[ "$(grep -c otlp errors)" -eq 2 ] || fail "$(<errors)"
 }
 
-@test "--otlp: counting goes on while the collector never answers, or is not there" {
+@test "--otlp: counting continues while the collector does not answer or does not exist" {
 	local count
 
 	needs_otlp

@@ -65,7 +65,7 @@ begin() {
 	expect 0 helper check-record a.uncore <rows
 }
 
-@test "without metrics: those of mem, pcie and link, as these commands count them" {
+@test "without -M the metrics of mem, pcie and link are recorded" {
 	record a.uncore --interval-count 2
 	for preset in mem pcie link; do
 		"$UNCORE" --source "$SIM_SPR" $preset -I 1ms --interval-count 2 -j >rows
@@ -178,7 +178,7 @@ begin() {
 	done
 }
 
-@test "what is committed survives SIGKILL" {
+@test "committed intervals survive SIGKILL" {
 	local seen
 
 	for _ in $(seq "${UNCORE_KILLS:-5}"); do
@@ -196,7 +196,7 @@ begin() {
 	is a.uncore 'SELECT count(*) FROM session' 2
 }
 
-@test "a full disk ends the recording with a sentence, and what was committed can be read" {
+@test "a full disk ends the recording with an error, and committed intervals can be read" {
 	local recorded
 
 	# A file may not grow further: 1 MiB, of blocks of 1 KiB. Intervals of 1 s commit one by one.
@@ -265,7 +265,7 @@ begin() {
 	cmp parts whole
 }
 
-@test "files that are read while they are renamed keep what is only in their logs" {
+@test "files that are read while they are renamed keep the data of their write-ahead logs" {
 	local file reader
 
 	mkfifo go
@@ -366,7 +366,7 @@ fly() {
 	"$UNCORE" --source sim:burst.yaml,step=1ms --memory-peak 100GB/s record -o f.uncore -M memory.read.bandwidth -I 1ms "$@"
 }
 
-@test "a ceiling that is not the same in each interval: all of a histogram" {
+@test "a ceiling that changes between intervals: the whole histogram is stored" {
 	local block
 
 	"$UNCORE" demo-block demo >out 3>&- &
@@ -461,7 +461,7 @@ above() {
 	is f.uncore 'SELECT count(*) >= 2, end FROM tick, session' '1|flight'
 }
 
-@test "conditions and options that cannot be are refused" {
+@test "invalid conditions and options are refused" {
 	local text
 
 	for text in '' memory.bandwidth 'memory.bandwidth = 5' 'memory.bandwidth > x' 'memory.bandwidth > 5 GB/s' \

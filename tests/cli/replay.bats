@@ -107,7 +107,7 @@ record() {
 	expect 2 "$UNCORE" --source replay:a stat --sample 1ms
 }
 
-@test "what was not recorded has no value, and the error lists what was" {
+@test "metrics that were not recorded have no value; a preset without any is an error that lists the recorded ones" {
 	record a --interval-count 2 -M memory.read.bandwidth
 	expect 0 "$UNCORE" --source replay:a stat -M memory.read.bandwidth,memory.write.bandwidth -j
 	[[ $(jq -r 'select(.name == "memory.write.bandwidth") | "\(.value) \(.quality) \(.reason)"' <<<"$output") == \
@@ -170,7 +170,7 @@ record() {
 	expect 0 "$UNCORE" --source sim:./sim,step=1s.yaml,step=20ms stat -M memory.bandwidth -I 1ms --interval-count 2
 }
 
-@test "sessions are tables of their own, and what lies between them is told" {
+@test "each session has a table of its own, and the time between them is reported" {
 	record a --interval-count 4 -e uncore_imc/cas_count_read/
 	record a --append --interval-count 3 -e uncore_imc/cas_count_read/
 	"$UNCORE" --source replay:a stat -I 20ms -j >rows 2>messages
@@ -206,7 +206,7 @@ record() {
 	[[ $output == *memory.bandwidth* ]]
 }
 
-@test "no recording, a damaged and a newer one, and a root beside it" {
+@test "a file that is no recording, a damaged one, a newer one, and --root with a recording" {
 	record a --interval-count 3 mem
 	expect 1 "$UNCORE" --source replay:missing stat
 	[[ $stderr == *'missing: '* ]]
@@ -233,7 +233,7 @@ damage() {
 	[[ $stderr == *"$1"* ]] || fail "$2: $stderr"
 }
 
-@test "the recording of someone else may be hostile" {
+@test "hostile recordings are refused" {
 	local escape=$'\e]0;title\a\e[2J'
 
 	command -v sqlite3 >/dev/null || skip 'sqlite3 is not installed: tools/setup test'

@@ -20,7 +20,7 @@ record() {
 	"$UNCORE" --source "$SPR" record -o "$file" -I 1ms --interval-count "$intervals" "$@"
 }
 
-@test "report is the view with the recording as the source" {
+@test "report prints the same as the view with the recording as source" {
 	local view
 
 	record a 10 mem pcie
@@ -131,7 +131,7 @@ record() {
 	[ "$status" -eq 130 ] || fail "$status"
 }
 
-@test "--as-recorded: a formula that was mended later does not change what was shown then" {
+@test "--as-recorded: a formula that was corrected later does not change recorded values" {
 	local values='select(.family) | [.time, .name, .channel, .quality, .reason, (.value | if . then (. / 1e7 | round) else . end)]'
 
 	mkdir data
@@ -154,7 +154,7 @@ record() {
 	done
 }
 
-@test "kept recordings open" {
+@test "recordings of earlier versions can be opened" {
 	local file
 
 	for file in "$UNCORE_SOURCE_ROOT"/tests/recordings/*.uncore; do

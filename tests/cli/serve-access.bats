@@ -145,7 +145,7 @@ log_in() {
 	PY
 }
 
-@test "--web-config: wrong passwords from other addresses keep no first login waiting" {
+@test "--web-config: wrong passwords from other addresses do not delay a first login" {
 	local seconds addresses
 
 	# bcrypt of "secret"; a check takes 50 ms.
@@ -160,7 +160,7 @@ log_in() {
 	done
 }
 
-@test "--web-config: users that there are not, and wrong passwords of any user, take the same time" {
+@test "--web-config: unknown users and wrong passwords take the same time" {
 	local user
 
 	hash=$(python3 -S "$UNCORE_SOURCE_ROOT/tests/cli/bcrypt.py" "${HASH/04/07}") || skip 'no libcrypt here'
@@ -182,7 +182,7 @@ log_in() {
 	stop TERM
 }
 
-@test "a password check that takes for ever keeps neither slow clients nor the end waiting" {
+@test "an endless password check delays neither slow clients nor the end" {
 	local begin
 
 	printf 'basic_auth_users: {alice: %s}\n' "$HASH" >web.yml

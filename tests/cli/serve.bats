@@ -202,7 +202,7 @@ counted() {
 	scrape wait "$address" $((now + 2)) >text
 }
 
-@test "a gap: the counter stands, coverage and quality tell; the counts after it are added" {
+@test "a gap: the counter does not advance, coverage and quality show it; later counts are added" {
 	local row name=uncore_memory_bytes
 
 	write_counts 00000001000
@@ -272,7 +272,7 @@ counted() {
 	! grep uncore_pcie_device text || fail 'devices without series of ports'
 }
 
-@test "what cannot be counted has no sample, but a coverage of 0" {
+@test "a metric that cannot be counted has no sample, but a coverage of 0" {
 	cat >sim.yaml <<-END
 		sim: refused
 		machine: $MACHINES/nvidia-t410-1socket.txt
@@ -307,7 +307,7 @@ counted() {
 	grep '^uncore_coverage_ratio{.*pmu="nvidia_pcie_pmu_0_rc_1"} 0$' text || fail "$(<text)"
 }
 
-@test "what is known before counting has its reason: a port that nothing counts, documents that differ" {
+@test "reasons that are known before counting: a port that no PMU counts, documents that differ" {
 	serve --source sim:hip09,step=1s serve --listen unix:socket -I 50ms pcie
 	scrape wait "$address" 1 >text
 	stop TERM
@@ -396,7 +396,7 @@ answers() {
 	stop TERM
 }
 
-@test "a client that is slow with its headers is cut, while others are served" {
+@test "a client that sends its headers slowly is disconnected, while others are served" {
 	serve --source "$SIM_SPR" serve --listen unix:socket -I 50ms
 	python3 -S - <<-'PYTHON'
 		import socket, time
@@ -442,7 +442,7 @@ answers() {
 	stop TERM
 }
 
-@test "clients that leave within a request do not count against the limit of their address" {
+@test "clients that disconnect within a request do not count against the limit of their address" {
 	serve --source "$SIM_SPR" serve --listen 127.0.0.1:0 -I 50ms
 	python3 -S - "$(cut -d : -f 3 <<<"${address%/metrics}")" <<-'PYTHON'
 		import socket, sys
@@ -481,7 +481,7 @@ answers() {
 	stop TERM
 }
 
-@test "options: one a line in a file, which those of the command line replace" {
+@test "options in a file, one in a line; options of the command line replace them" {
 	cat >conf <<-END
 		# a node
 		--listen  unix:first

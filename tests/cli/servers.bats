@@ -79,7 +79,7 @@ by_node() {
 	done
 }
 
-@test "DDIO: machines that cannot tell say why" {
+@test "DDIO: machines without these events give the reason" {
 	local machine
 
 	for machine in "$ZEN4" "$T410" "$MACHINES/intel-ivt-1socket.txt"; do
@@ -375,7 +375,7 @@ resctrl() {
 	done
 }
 
-@test "resctrl: who moves data, by group and cache" {
+@test "resctrl: bandwidth by group and cache" {
 	local root=$BATS_TEST_TMPDIR/resctrl
 
 	resctrl "$root"
@@ -396,7 +396,7 @@ resctrl() {
 	[[ $stderr == *'resctrl is not mounted'* ]] || fail "$stderr"
 }
 
-@test "resctrl: what it does not have needs no driver" {
+@test "resctrl: machines without it have no finding about a driver" {
 	local root=$BATS_TEST_TMPDIR/spr command
 
 	unpack "$MACHINES/intel-spr-1socket.txt" "$root"
@@ -409,7 +409,7 @@ resctrl() {
 	done
 }
 
-@test "resctrl in a snapshot: what there is, but no counts" {
+@test "resctrl in a snapshot: groups and events, but no counts" {
 	resctrl "$BATS_TEST_TMPDIR/resctrl"
 	expect 0 "$UNCORE" --root "$BATS_TEST_TMPDIR/resctrl" --resctrl snapshot "$BATS_TEST_TMPDIR/snapshot"
 	expect 0 "$UNCORE" --root "$BATS_TEST_TMPDIR/snapshot" --resctrl list pmus -j

@@ -16,12 +16,12 @@ load helpers
 	helper signals window HUP
 }
 
-@test "signals sent to uncore alone are handed on to the command" {
+@test "signals to uncore alone are passed on to the command" {
 	helper signals command INT
 	helper signals command TERM
 }
 
-@test "registers are put back, whatever signal ends the process" {
+@test "registers are restored when any signal ends the process" {
 	local name
 
 	for name in INT TERM HUP QUIT ABRT ALRM USR1 USR2 VTALRM PROF XCPU IO PWR 16 RTMIN RTMAX; do
@@ -29,7 +29,7 @@ load helpers
 	done
 }
 
-@test "registers are put back when a signal ends the command, too" {
+@test "registers are restored when a signal ends the command" {
 	helper signals released USR1
 	helper signals released QUIT
 	helper signals released XCPU

@@ -98,7 +98,7 @@ says_so() {
 	shows 'machine .* GB/s'
 }
 
-@test "what is real is not labelled" {
+@test "real counts are not labelled" {
 	expect 0 "$UNCORE" --root "$T410" list
 	[[ ! $output =~ SIMULATED ]]
 	expect 0 "$UNCORE" --root "$T410" list --json

@@ -66,7 +66,7 @@ no() {
 	done < <(awk -F: '$3 >= 1000 && $3 < 65534 && length($1) > 3 {print $1}' /etc/passwd)
 }
 
-@test "what is left out of a machine that has everything" {
+@test "data that a snapshot omits, on a machine with all kinds of hardware" {
 	local root=$BATS_TEST_TMPDIR/root device net
 
 	unpack "$T410" "$root"
@@ -111,7 +111,7 @@ no() {
 	shows 'nvidia_ucf_pmu_0/identifier ! EACCES'
 }
 
-@test "wrong usage, and files that are no snapshots" {
+@test "wrong usage, and files that are not snapshots" {
 	refuses 2 "$UNCORE" snapshot
 	says 'a file is missing'
 	refuses 2 "$UNCORE" snapshot a b
@@ -128,7 +128,7 @@ no() {
 	says 'bad.txt:3: '
 }
 
-@test "doctor offers it" {
+@test "doctor suggests a snapshot" {
 	run --separate-stderr "$UNCORE" doctor
 	shows 'uncore snapshot machine.txt'
 	run --separate-stderr "$UNCORE" --root "$SPR" doctor

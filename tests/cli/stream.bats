@@ -55,7 +55,7 @@ compare() {
 		and ($d.metrics | all(.formula and .evidence and .title))' events
 }
 
-@test "a client that connects again goes on behind what it has, and one of another start begins anew" {
+@test "a client that reconnects continues after its last interval, unless the server was restarted" {
 	local last
 
 	serve --source "$SIM_T410" serve --listen unix:socket -I 50ms
@@ -85,7 +85,7 @@ compare() {
 	jq -S '.findings.findings | map(.subject)' machine | cmp - doctor.json
 }
 
-@test "short samples: the smallest and largest of each interval, and the histogram for those who watch" {
+@test "short samples: extremes of each interval, and the histogram for connected clients" {
 	serve --source sim:spr,step=1ms serve --listen unix:socket -I 100ms --sample 1ms mem
 	scrape stream "$address" 15 >events
 	scrape body "$address" '/api/v1/samples?row=0' >samples
@@ -116,7 +116,7 @@ compare() {
 		all(length == $n and all(.samples > 0 and .p99 >= .p50 and (.bins | length) > 0))' events
 }
 
-@test "clients follow until the server ends, and none holds it up" {
+@test "clients follow until the server ends, and do not delay it" {
 	serve --source "$SIM_T410" serve --listen unix:socket -I 50ms
 	python3 -S - "$server" "$BATS_TEST_DIRNAME" <<-'PYTHON'
 		import os, sys
@@ -156,7 +156,7 @@ compare() {
 	stop INT
 }
 
-@test "it ends while clients ask, again and again" {
+@test "the server ends while clients send requests" {
 	for _ in 1 2 3 4 5; do
 		serve --source "$SIM_T410" serve --listen unix:socket -I 50ms
 		python3 -S - "$server" <<-'PYTHON'
@@ -183,7 +183,7 @@ compare() {
 	done
 }
 
-@test "streams that were left, and documents that are not read, lock no other client out" {
+@test "abandoned streams and unread documents do not lock out other clients" {
 	# The sanitizer keeps what is freed.
 	# shellcheck disable=SC2034 # of serve()
 	program=${UNCORE_PLAIN:-$UNCORE}

@@ -21,13 +21,13 @@ encodes() {
 }
 
 # All 20 are there: how many the document has for each kind of PMU.
-@test "none is left out" {
+@test "no example of the document is left out" {
 	[ "$(sed -n 's/^perf stat -a -e [^a-z]*nvidia_\([a-z0-9_]*\)_pmu_.*/\1/p' "$EXAMPLES" | uniq -c | tr -s ' \n' ' ')" = \
 		' 3 ucf 5 pcie 2 pcie_tgt 1 cmem_latency 6 nvlink_c2c 2 nvclink 1 nvdlink ' ]
 	[ "$(grep -c '^[^#	]' "$EXAMPLES")" -eq 20 ]
 }
 
-@test "each is encoded as the driver wants it" {
+@test "each example is encoded in the driver's format" {
 	local command='' words='' line count=0
 
 	while IFS= read -r line; do
@@ -44,7 +44,7 @@ encodes() {
 	[ "$count" -eq 21 ]
 }
 
-@test "each counts on the simulated machine, on both sockets" {
+@test "each example counts on the simulated machine, on both sockets" {
 	local line argv
 
 	while IFS= read -r line; do
@@ -58,7 +58,7 @@ encodes() {
 		' 2 CPU socket measured 2 GPU measured ' ] || fail roles
 }
 
-@test "without a cycle counter what depends on it has no value, and the reason" {
+@test "without a cycle counter metrics that need it have no value, and a reason" {
 	local dir=$BATS_TEST_TMPDIR/t410 sim=$BATS_TEST_TMPDIR/sim.yaml metric
 
 	unpack "$TWO" "$dir"

@@ -304,7 +304,7 @@ modes() {
 	stty -a -F "$(mux display-message -p '#{pane_tty}')" | grep -q -- " $1"
 }
 
-@test "stopped and continued: the terminal is usable, then the screen is back" {
+@test "after SIGTSTP the terminal is usable, after SIGCONT the screen is back" {
 	interactive=-i top 80x24 "${SKX[@]}"
 	keys Space
 	sees 'memory.bandwidth'
@@ -327,7 +327,7 @@ gone() {
 	! kill -0 "$1" 2>/dev/null
 }
 
-@test "it ends with its terminal" {
+@test "top ends when its terminal is closed" {
 	local process
 
 	top 80x24 "${SKX[@]}"

@@ -72,7 +72,7 @@ t410_ports() {
 		<<<"$output"
 }
 
-@test "without root config space ends before the capability: said, not guessed" {
+@test "without root the config space has no capability: the ports are reported as unknown" {
 	unpack "$T410" "$BATS_TEST_TMPDIR/t410"
 	find "$BATS_TEST_TMPDIR/t410/sys/devices" -name config -exec truncate -s 64 {} +
 	expect 0 "$UNCORE" --root "$BATS_TEST_TMPDIR/t410" topo
@@ -83,7 +83,7 @@ t410_ports() {
 		(.unknown | contains("without root")))' <<<"$output"
 }
 
-@test "--learn: what it has written below the root" {
+@test "--learn: the file that it writes below the root" {
 	local tree=$BATS_TEST_TMPDIR/learn
 
 	unpack "$SPR" "$tree"
@@ -132,7 +132,7 @@ add_device() {
 		jq -e '[.devices[].name] | unique == [null]' <<<"$output" || fail 'no file'
 }
 
-@test "links between sockets: the other end, and who does not say" {
+@test "links between sockets: the other end, and links without this information" {
 	local tree=$BATS_TEST_TMPDIR/skx pmus
 
 	unpack "$MACHINES/intel-skx-1socket.txt" "$tree"
@@ -192,7 +192,7 @@ speeds() {
 	speeds null null null null
 }
 
-@test "the speed of links where the kernel does not say which socket a device is in" {
+@test "the speed of links if the kernel does not show the socket of a device" {
 	local tree=$BATS_TEST_TMPDIR/spr
 
 	unpack "$SPR" "$tree"
@@ -211,7 +211,7 @@ speeds() {
 	speeds 16000 16000 null null
 }
 
-@test "many functions below a port, a link that is not known, devices of no socket" {
+@test "many functions below a port, an unknown link, devices without socket" {
 	local tree=$BATS_TEST_TMPDIR/many i
 
 	unpack "$SPR" "$tree"
@@ -256,7 +256,7 @@ END
 	[ "$(grep -c 'and 108 more' "$out")" -eq 20 ]
 }
 
-@test "what the memory can move" {
+@test "the peak of the memory" {
 	expect 0 "$UNCORE" --root "$T410" topo --memory-peak 800GB/s
 	shows 'memory  peak 800.0 GB/s \(the user\)'
 	expect 0 "$UNCORE" --root "$T410" topo --json --memory-peak 800GB/s
@@ -265,7 +265,7 @@ END
 	shows 'memory  peak unknown'
 }
 
-@test "what there are several of; caches do not count the memory" {
+@test "plurals; caches are not counters of memory" {
 	expect 0 "$UNCORE" --root "$MACHINES/intel-icx-1socket.txt" topo
 	shows '8 memory channels: ' '4 memory ports of the mesh: '
 	expect 0 "$UNCORE" --root "$MACHINES/amd-zen3-1socket.txt" topo

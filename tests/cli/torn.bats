@@ -63,7 +63,7 @@ same() {
 }
 
 
-@test "2^48 - 2^32 in one interval alone is no count" {
+@test "2^48 - 2^32 in a single interval is not taken for a count" {
 	tear "uncore_imc_0,0,4,$REST"
 	"$UNCORE" --source replay:torn.uncore stat -M memory.read.bandwidth -I "${TICK}s" -j >rows
 	jq -es 'map(select(.time and .quality != "measured")) | length == 1 and .[0].quality == "suspect"' rows

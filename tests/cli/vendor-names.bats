@@ -19,7 +19,7 @@ opens() {
 	[ "$(wc -l <<<"$found")" -eq "$3" ] || fail "$2: $found"
 }
 
-@test "names on five machines, on every PMU that has them" {
+@test "vendors' names on five machines, on every PMU that has them" {
 	opens "$SPR" UNC_M_CAS_COUNT.RD 8 uncore_imc_0 0xcf05 0x0
 	opens "$SPR" UNC_CHA_TOR_INSERTS.IA_MISS_DRD 8 uncore_cha_0 0xc817fe00000135 0x0
 	opens "$MACHINES/intel-icx-1socket.txt" UNC_M_CAS_COUNT.RD 8 uncore_imc_0 0xf04 0x0
@@ -29,7 +29,7 @@ opens() {
 	opens "$MACHINES/amd-zen4-1socket.txt" umc_cas_cmd.rd 12 amd_umc_0 0x10a 0x0
 }
 
-@test "what docs/judges.md leaves out can be counted by the names there" {
+@test "metrics that docs/judges.md leaves out can be counted by the vendor's names there" {
 	local event machine count=0
 
 	while read -r event machine; do
@@ -41,14 +41,14 @@ opens() {
 	[ "$count" -ge 10 ]
 }
 
-@test "any case, one PMU, further terms" {
+@test "names in any case, with one PMU, with further terms" {
 	opens "$SPR" unc_m_cas_count.rd 8 uncore_imc_0 0xcf05 0x0
 	opens "$SPR" imc/UNC_M_CAS_COUNT.rd/ 8 uncore_imc_0 0xcf05 0x0
 	opens "$SPR" uncore_imc_3/UNC_M_CAS_COUNT.RD/ 1 uncore_imc_3 0xcf05 0x0
 	opens "$SPR" imc_3/unc_m_cas_count.rd,umask=0xc1/ 1 uncore_imc_3 0xc105 0x0
 }
 
-@test "the stepping tells Cascade Lake from Skylake" {
+@test "the stepping distinguishes Cascade Lake from Skylake" {
 	local machine=$BATS_TEST_TMPDIR/machine
 
 	unpack "$MACHINES/intel-skx-1socket.txt" "$machine"
@@ -67,7 +67,7 @@ opens() {
 	says 'did you mean UNC_M_CAS_COUNT.RD'
 }
 
-@test "list events finds them by a part of the name, and leaves them out without one" {
+@test "list events shows vendors' names only with a pattern" {
 	expect 0 "$UNCORE" --root "$SPR" list events tor_inserts
 	shows 'uncore_cha/UNC_CHA_TOR_INSERTS.IA_MISS_DRD/ +vendor'
 	expect 0 "$UNCORE" --root "$SPR" list events --all
@@ -114,7 +114,7 @@ make_perfmon() {
 	[ "$(jq -r '.config[0]' <<<"$output" | sort -u)" = 0x2002135 ]
 }
 
-@test "--perfmon: patterns that would take the stack or the memory, and files that are none" {
+@test "--perfmon: patterns that would exhaust stack or memory, and invalid files" {
 	local dir=$BATS_TEST_TMPDIR/perfmon open
 
 	make_perfmon "$dir"

@@ -56,7 +56,7 @@ judged() {
 	judged 1 'the peak is too low'
 }
 
-@test "JSON has both bandwidths, and where the peak is from" {
+@test "JSON has both bandwidths, and the source of the peak" {
 	report 0.8 1 hsmp
 	expect 0 "$UNCORE" verify --show peak.uncore -j
 	helper check-schema <<<"$output"
@@ -64,7 +64,7 @@ judged() {
 		'["memory.peak","read-all",1,800,2458,307200000000,"B/s","hsmp",null,3]' ]
 }
 
-@test "doctor says that the peak is too low, while it is that peak" {
+@test "doctor reports that the peak is too low, until the peak changes" {
 	report 1.2 1 user
 	expect 0 "$UNCORE" --root peak.uncore --memory-peak 307.2GB/s doctor
 	output=$(tr -s '\n ' ' ' <<<"$output")

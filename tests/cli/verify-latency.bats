@@ -89,7 +89,7 @@ setup() {
 	found sockets 1 "socket 1's counters count the loads of CPU 0, which is of socket 0"
 }
 
-@test "what cannot be told: the status is 3, and the reason is printed" {
+@test "no conclusion: the status is 3, and the reason is printed" {
 	local fault
 
 	for fault in cached small old; do
@@ -100,7 +100,7 @@ setup() {
 	found old 3 'does not say how long a load took'
 }
 
-@test "JSON keeps to the schema, CSV has the same" {
+@test "JSON conforms to the schema, CSV has the same values" {
 	report clean
 	expect 0 "$UNCORE" verify --show clean.uncore -j
 	helper check-schema <<<"$output"
@@ -111,7 +111,7 @@ setup() {
 	shows ',verdict,fault,reason,.*,requests,latency_ns,load_ns'
 }
 
-@test "explain, doctor and docs/proved.md have times, and no per cents" {
+@test "explain, doctor and docs/proved.md have times, not percentages" {
 	report clean
 	flowing "$UNCORE" --root clean.uncore explain memory.local.read.latency
 	shows ' verified proved on this machine on 2026-12-01, 75 ns of the 97 ns that a load took event '

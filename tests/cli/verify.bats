@@ -73,7 +73,7 @@ setup() {
 	[ "$(id -u)" = 0 ] && kept=$system || kept=$own
 }
 
-@test "a clean report is proved, with traffic of others, too" {
+@test "a clean report is proved, also with other traffic" {
 	report clean
 	expect 0 "$UNCORE" verify --show clean.uncore
 	shows ' 0  read +memory.read +socket 0  5.637 GB   1.0000  ±0.0000  proved' " +channels' shares 1.000 to 1.000" \
@@ -107,7 +107,7 @@ setup() {
 	[ "$(jq -rs 'map(select(.channel != null and .verdict == "off") | [.socket, .channel]) | unique | tojson' <<<"$output")" = '[[1,4]]' ]
 }
 
-@test "what cannot be told: the status is 3, and the reason is printed" {
+@test "no conclusion: the status is 3, and the reason is printed" {
 	report allocate
 	found allocate 3 'each write also reads its line'
 	report busy 300
@@ -118,7 +118,7 @@ setup() {
 	found multiplexed 3 'all counters ran all the time in only 3 of 12 rounds'
 }
 
-@test "a socket without counters has a verdict: what others count of its node" {
+@test "a socket without counters: a verdict from counts of its node elsewhere" {
 	report alone
 	expect 3 "$UNCORE" verify --show alone.uncore
 	shows ' 1  read +memory.read +socket 1  5.637 GB +- +-  cannot tell' ' +socket 1 has no counters of this metric' \
@@ -138,7 +138,7 @@ setup() {
 	says 'line [0-9]*: multiplexed counters, which this uncore cannot judge'
 }
 
-@test "JSON keeps to the schema, CSV has the same" {
+@test "JSON conforms to the schema, CSV has the same values" {
 	report dead
 	expect 1 "$UNCORE" verify --show dead.uncore -j
 	helper check-schema <<<"$output"
@@ -176,7 +176,7 @@ setup() {
 	done
 }
 
-@test "--root REPORT: doctor and explain say what it has proved, on any machine" {
+@test "--root REPORT: doctor and explain print its verdicts, on any machine" {
 	report clean
 	expect 0 "$UNCORE" --root clean.uncore doctor
 	shows 'ok +verified: on 2026-12-01: 28 proved, 0 off, 0 cannot tell'
@@ -259,7 +259,7 @@ setup() {
 	refuses 2 "$UNCORE" verify more
 }
 
-@test "without counters of memory: what it would need" {
+@test "without counters of memory: the error lists the requirements" {
 	if "$UNCORE" list metrics memory.read.bandwidth | grep -q memory.read.bandwidth; then
 		skip 'this machine counts memory'
 	fi
@@ -450,7 +450,7 @@ block() {
 	[ -z "$(find elsewhere "$kept" -type f)" ]
 }
 
-@test "what others move is not in the slope: counts with their own time" {
+@test "other traffic is not in the slope" {
 	block
 	# 100 MB/s, whatever is moved.
 	coproc others { python3 -S -c '
@@ -517,7 +517,7 @@ os.execvp(sys.argv[1], sys.argv[1:])' "$@"
 	[ "$status" = 3 ]
 }
 
-@test "this machine: a signal stops all CPUs at once, --nice is that of all" {
+@test "this machine: a signal stops all CPUs at once, --nice applies to all" {
 	local code=0 task tasks=()
 
 	"$UNCORE" --memory-peak 100TB/s verify -M memory.peak --time 60s --nice >shown 2>said 3>&- &
@@ -631,7 +631,7 @@ latencies() {
 	says 'there is nothing to verify'
 }
 
-@test "what others request is not in the latency" {
+@test "other requests are not in the latency" {
 	latencies
 	# Two million requests each second of 96 cycles, whatever is loaded; and none of the loads.
 	coproc others { python3 -S -c '
@@ -699,7 +699,7 @@ cited() {
 	cited "off on this machine on 2026-12-01: socket 1's counters count node 0 \\(and 1 more\\)"
 }
 
-@test "of the user's report and root's the newer one counts" {
+@test "the newer of the user's and root's report is used" {
 	block
 	keep "$system" clean
 	keep "$own" sockets
@@ -832,7 +832,7 @@ contribute() {
 	shows "other verdicts"
 }
 
-@test "docs/proved.md is what the contributed reports say" {
+@test "docs/proved.md agrees with the contributed reports" {
 	diff "$UNCORE_SOURCE_ROOT/docs/proved.md" <(python3 -S "$UNCORE_SOURCE_ROOT/tools/proved" "$UNCORE")
 }
 
@@ -845,7 +845,7 @@ has() {
 	done
 }
 
-@test "tools/proved: what is proved by which machines, within what, and what contradicts" {
+@test "tools/proved: verdicts by machine, their bounds, and contradictions" {
 	local name within
 
 	mkdir machines
@@ -920,7 +920,7 @@ device_report() {
 	PYTHON
 }
 
-@test "data of a device: its socket and root port are judged, and the share of the caches is told" {
+@test "data of a device: verdicts on socket and root port, and the share of the caches" {
 	device_report clean
 	expect 0 "$UNCORE" verify --show clean.uncore
 	shows ' 0  file-read +pcie.inbound.write +socket 0 +5.637 GB +1.000[0-9] +±0.000[0-9] +proved' \
@@ -1023,7 +1023,7 @@ moves() {
 	says 'verify reads .*/file \(8.000 MiB\) repeatedly, at most 3.125 GiB in all'
 }
 
-@test "a file of its own is written, has no name and is gone at the end" {
+@test "the file that is written has no name, and is removed at the end" {
 	need_disk
 	device_block read
 	own=$on_disk/own

@@ -60,7 +60,7 @@ explained() {
 	shows 'pcie.dma.latency.p90,generic-pmon,,,,31,cycle,,measured,1,1,,,,,,,,,16,31'
 }
 
-@test "percentiles of several runs are bounds, and no mean" {
+@test "percentiles of several runs are bounds, not means" {
 	local again="215000001 55000000 105000000 20000000000 1180000 690000 220000 25000 6000"
 
 	# p50 is in the bins 0 to 15 and 64 to 127, p99.9 in the open one and 64 to 127.
@@ -74,7 +74,7 @@ explained() {
 		'pcie.dma.latency.cycles +all +56.65 +cycle +± '
 }
 
-@test "a block that was set back is suspect, and has no value" {
+@test "a block that was reset is suspect, and has no value" {
 	sed 's/width: 64/width: 48/' "$UNCORE_SOURCE_ROOT/data/blocks/generic-pmon.yaml" \
 		>"$BATS_TEST_TMPDIR/narrow.yaml"
 	expect 0 "$UNCORE" --source "regs:$BATS_TEST_TMPDIR/narrow.yaml,at=$MAP" stat \
@@ -93,7 +93,7 @@ explained() {
 		'generic_pmon/byte_cnt/ +all +12.00 +GB'
 }
 
-@test "what is here is listed and explained" {
+@test "the block's events and metrics are listed and explained" {
 	expect 0 "$UNCORE" --source "regs:generic-pmon,at=$MAP" list metrics
 	shows pcie.dma.bandwidth
 	expect 0 "$UNCORE" --source "regs:generic-pmon,at=$MAP" explain pcie.dma.bandwidth
@@ -146,11 +146,11 @@ explained() {
 	[ "$(jq -sc '[.[] | .value] | [length, add]' <<<"$output")" = '[5,0]' ]
 }
 
-@test "a reader that is held up: no drift, and late and missed ticks are counted" {
+@test "a delayed reader: no drift, and late and missed ticks are counted" {
 	helper grid "$BATS_TEST_TMPDIR/demo" 100 16
 }
 
-@test "mistakes have a place, and a device that does not fit is not read" {
+@test "errors name their place, and a device that does not match is not read" {
 	sed 's/width: 64/width: 65/' "$UNCORE_SOURCE_ROOT/data/blocks/generic-pmon.yaml" \
 		>"$BATS_TEST_TMPDIR/wrong.yaml"
 	refuses 1 "$UNCORE" --source "regs:$BATS_TEST_TMPDIR/wrong.yaml" list
