@@ -339,7 +339,7 @@ static void an_unknown_cpu_model_leaves_its_pmus_without_family(void **state)
 }
 
 /* What the build has made of the files, by the reader of the files. */
-static void the_index_is_that_of_the_data_files(void **state)
+static void the_index_agrees_with_the_data_files(void **state)
 {
 	struct unc_catalogue c = load_all(&no_dirs, "unknown");
 
@@ -362,7 +362,7 @@ static void the_index_is_that_of_the_data_files(void **state)
 	unc_catalogue_finish(&c);
 }
 
-static void only_files_of_pmus_that_are_here_are_parsed(void **state)
+static void only_files_of_present_pmus_are_parsed(void **state)
 {
 	struct uncore_pmu items[] = {pmu("msr", NULL)};
 	struct unc_pmus pmus = {.items = items, .count = COUNT(items)};
@@ -376,7 +376,7 @@ static void only_files_of_pmus_that_are_here_are_parsed(void **state)
 	unc_catalogue_finish(&c);
 }
 
-static void metrics_of_what_is_here_come_first(void **state)
+static void metrics_of_present_pmus_come_first(void **state)
 {
 	struct uncore_pmu items[] = {pmu("power", NULL), pmu("uncore_imc_0", NULL)};
 	struct unc_pmus pmus = {.items = items, .count = COUNT(items)};
@@ -404,7 +404,7 @@ static void metrics_of_what_is_here_come_first(void **state)
 	unc_catalogue_finish(&c);
 }
 
-static void of_two_families_the_first_by_name_has_the_pmu(void **state)
+static void the_first_family_by_name_gets_a_pmu_that_two_match(void **state)
 {
 	struct uncore_pmu items[] = {pmu("toy_0", NULL), pmu("toy_1", NULL)};
 	struct unc_pmus pmus = {.items = items, .count = COUNT(items)};
@@ -440,10 +440,10 @@ int main(void)
 		cmocka_unit_test(a_directory_that_cannot_be_read),
 		cmocka_unit_test(pmus_find_their_family),
 		cmocka_unit_test(an_unknown_cpu_model_leaves_its_pmus_without_family),
-		cmocka_unit_test(the_index_is_that_of_the_data_files),
-		cmocka_unit_test(only_files_of_pmus_that_are_here_are_parsed),
-		cmocka_unit_test(metrics_of_what_is_here_come_first),
-		cmocka_unit_test(of_two_families_the_first_by_name_has_the_pmu),
+		cmocka_unit_test(the_index_agrees_with_the_data_files),
+		cmocka_unit_test(only_files_of_present_pmus_are_parsed),
+		cmocka_unit_test(metrics_of_present_pmus_come_first),
+		cmocka_unit_test(the_first_family_by_name_gets_a_pmu_that_two_match),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

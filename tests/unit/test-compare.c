@@ -60,7 +60,7 @@ static const struct load loads[] = {
 	{.noise = 0.03, .wave = 0.2, .period = 10.3},
 };
 
-static void the_same_load_has_not_changed(void **s)
+static void an_equal_load_is_unchanged(void **s)
 {
 	(void)s;
 	for (size_t i = 0; i < sizeof(loads) / sizeof(*loads); i++) {
@@ -135,7 +135,7 @@ static void constants_are_equal_or_not(void **s)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_same_load_has_not_changed),
+		cmocka_unit_test(an_equal_load_is_unchanged),
 		cmocka_unit_test(a_change_of_3_percent_is_found),
 		cmocka_unit_test(without_enough_values_it_is_unknown),
 		cmocka_unit_test(the_error_contains_the_change),

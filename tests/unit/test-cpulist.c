@@ -44,7 +44,7 @@ static void parse_gives_ids_in_order(void **state)
 	}
 }
 
-static void parse_refuses_what_is_no_list(void **state)
+static void parse_refuses_other_texts(void **state)
 {
 	static const char *const cases[] = {
 		"a",  "-1",    "1-",  "3-1",   "1,",  ",1",      "1,,2", " 1",
@@ -101,7 +101,7 @@ static void masks_begin_with_the_highest(void **state)
 	}
 }
 
-static void has_finds_members_only(void **state)
+static void has_is_true_for_members_only(void **state)
 {
 	struct unc_cpulist list, empty = {0};
 
@@ -132,9 +132,9 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(parse_gives_ids_in_order),
-		cmocka_unit_test(parse_refuses_what_is_no_list),
+		cmocka_unit_test(parse_refuses_other_texts),
 		cmocka_unit_test(masks_begin_with_the_highest),
-		cmocka_unit_test(has_finds_members_only),
+		cmocka_unit_test(has_is_true_for_members_only),
 		cmocka_unit_test(parse_takes_the_longest_list),
 	};
 

@@ -150,7 +150,7 @@ static void the_kernels_aliases_agree(void **state)
 	}
 }
 
-static void what_a_model_lacks_is_told(void **state)
+static void metrics_that_a_model_lacks_have_a_reason(void **state)
 {
 	struct uncore *u = scan_fixture("intel-icx-1socket");
 	const struct uncore_metric *m = find(u, "intel-imc", "dram.read.queue.latency");
@@ -207,7 +207,7 @@ static void put_energy(const struct tree *t, const char *alias, const char *even
 }
 
 /* A meaning of its own per model: only what the kernel offers as alias, with its scale. */
-static void energy_is_what_the_kernel_offers(void **state)
+static void energy_metrics_exist_only_for_events_of_the_driver(void **state)
 {
 	static const struct expected power[] = {
 		{"power.package", "energy_pkg / seconds", {{"energy_pkg", 2}}},
@@ -239,9 +239,9 @@ int main(void)
 		cmocka_unit_test(everything_has_title_unit_and_evidence),
 		cmocka_unit_test(every_event_is_used),
 		cmocka_unit_test(the_kernels_aliases_agree),
-		cmocka_unit_test(what_a_model_lacks_is_told),
+		cmocka_unit_test(metrics_that_a_model_lacks_have_a_reason),
 		cmocka_unit_test(model_specific_registers),
-		cmocka_unit_test(energy_is_what_the_kernel_offers),
+		cmocka_unit_test(energy_metrics_exist_only_for_events_of_the_driver),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

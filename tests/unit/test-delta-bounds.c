@@ -94,7 +94,7 @@ static void test_rise_of_unknown_speed(void **state)
 	assert_int_equal(bound(level, 0, 1000000).state, UNC_COUNTED);
 }
 
-static void test_sum_leaves_out_what_is_too_fast(void **state)
+static void test_sum_leaves_out_impossible_speeds(void **state)
 {
 	const struct unc_delta deltas[] = {
 		{.state = UNC_LOST},
@@ -270,7 +270,7 @@ int main(void)
 		cmocka_unit_test(test_rise_of_known_speed),
 		cmocka_unit_test(test_rise_in_no_time),
 		cmocka_unit_test(test_rise_of_unknown_speed),
-		cmocka_unit_test(test_sum_leaves_out_what_is_too_fast),
+		cmocka_unit_test(test_sum_leaves_out_impossible_speeds),
 		cmocka_unit_test(test_jump_of_a_register),
 		cmocka_unit_test(test_fall_of_a_slow_register),
 		cmocka_unit_test(test_wrap_of_unknown_speed),

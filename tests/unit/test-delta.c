@@ -52,7 +52,7 @@ static void nothing_happened_is_a_count_of_zero(void **state)
 	assert_close(d.scaled, 0);
 }
 
-static void time_shared_is_extrapolated(void **state)
+static void multiplexed_counts_are_extrapolated(void **state)
 {
 	/* 4 of 10 ms on the hardware: 100 increments stand for 250. */
 	struct unc_delta d = take(&wide, at(0, 0, 0), at(100, 10 * MS, 4 * MS));
@@ -77,7 +77,7 @@ static void running_ahead_of_enabled_is_not_scaled_down(void **state)
 	assert_close(d.scaled, 100);
 }
 
-static void times_that_stand_still(void **state)
+static void times_that_do_not_advance(void **state)
 {
 	struct unc_delta d = take(&wide, at(5, SECOND, SECOND), at(5, SECOND, SECOND));
 
@@ -214,7 +214,7 @@ static void values_near_two_to_the_64(void **state)
 	assert_close(d.scaled, 9223372036854775807.0);
 }
 
-static void lost_before_or_after(void **state)
+static void previous_or_current_reading_lost(void **state)
 {
 	struct uncore_reading good = at(1, 1, 1), lost = at(9, 9, 9);
 
@@ -225,7 +225,7 @@ static void lost_before_or_after(void **state)
 	assert_int_equal(take(&wide, good, lost).count, 0);
 }
 
-static void not_open_comes_before_everything(void **state)
+static void a_counter_that_is_not_open_has_that_state(void **state)
 {
 	struct uncore_counter c = {.width = 64, .error = -ENODEV};
 	struct uncore_reading lost = {.lost = true};
@@ -335,7 +335,7 @@ static void a_total_lacks_intervals(void **state)
 }
 
 /* What it counted until then is not known, and so is what it would have counted later. */
-static void no_total_after_a_count_that_cannot_be(void **state)
+static void no_total_after_an_impossible_count(void **state)
 {
 	const struct uncore_reading readings[] = {at(5, 1, 1), at(9, 2, 2), at(7, 3, 3),
 						  at(8, 4, 4)};
@@ -350,7 +350,7 @@ static void no_total_after_a_count_that_cannot_be(void **state)
 	assert_int_equal(add_up(&closed, readings, COUNT(readings)).state, UNC_NOT_OPEN);
 }
 
-static void no_total_has_no_time_of_one_interval(void **state)
+static void a_total_that_may_have_wrapped_has_no_times(void **state)
 {
 	struct uncore_reading readings[] = {at(5, 1, 1), at(9, 2, 2), at(9, 9, 9)};
 	struct unc_delta total;
@@ -388,7 +388,7 @@ static void the_total_of_a_state_that_did_not_run_at_the_end(void **state)
 	assert_close(total.scaled, 200);
 }
 
-static void a_total_forgets_why_it_was_lost(void **state)
+static void a_total_drops_the_reason_of_a_lost_reading(void **state)
 {
 	const struct uncore_reading readings[] = {
 		{.lost = true, .why = "gone"}, at(5, 2, 2), at(5, 4, 2)};
@@ -543,7 +543,7 @@ static void uncertain_times_add_up(void **state)
 	assert_int_equal(sum.uncertain_ns, 320);
 }
 
-static void sum_of_good_ones(void **state)
+static void sum_of_counted_instances(void **state)
 {
 	const struct unc_delta deltas[] = {
 		{.count = 10, .enabled_ns = 100, .running_ns = 100, .scaled = 10},
@@ -565,7 +565,7 @@ static void sum_of_good_ones(void **state)
 	assert_close(sum.coverage, 0.5); /* the least, not the mean 0.75 */
 }
 
-static void sum_with_missing_ones(void **state)
+static void sum_with_missing_instances(void **state)
 {
 	const struct unc_delta deltas[] = {
 		{.count = 10, .enabled_ns = 100, .running_ns = 100, .scaled = 10},
@@ -590,7 +590,7 @@ static void sum_with_missing_ones(void **state)
 	assert_close(sum.coverage, 1); /* of those used */
 }
 
-static void the_one_that_fell_is_named_first(void **state)
+static void a_counter_that_fell_is_named_first(void **state)
 {
 	const struct unc_delta deltas[] = {
 		{.state = UNC_NOT_OPEN},
@@ -628,9 +628,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(plain),
 		cmocka_unit_test(nothing_happened_is_a_count_of_zero),
-		cmocka_unit_test(time_shared_is_extrapolated),
+		cmocka_unit_test(multiplexed_counts_are_extrapolated),
 		cmocka_unit_test(running_ahead_of_enabled_is_not_scaled_down),
-		cmocka_unit_test(times_that_stand_still),
+		cmocka_unit_test(times_that_do_not_advance),
 		cmocka_unit_test(times_that_go_back),
 		cmocka_unit_test(wraps_at_its_width),
 		cmocka_unit_test(a_wrap_is_scaled_after_it_is_undone),
@@ -638,17 +638,17 @@ int main(void)
 		cmocka_unit_test(a_counter_of_64_bits_never_falls),
 		cmocka_unit_test(a_step_back_modulo_two_to_the_64),
 		cmocka_unit_test(values_near_two_to_the_64),
-		cmocka_unit_test(lost_before_or_after),
-		cmocka_unit_test(not_open_comes_before_everything),
+		cmocka_unit_test(previous_or_current_reading_lost),
+		cmocka_unit_test(a_counter_that_is_not_open_has_that_state),
 		cmocka_unit_test(a_state_is_not_differenced),
 		cmocka_unit_test(a_total_is_the_sum_of_its_intervals),
 		cmocka_unit_test(a_total_is_extrapolated_as_a_whole),
 		cmocka_unit_test(a_total_lacks_intervals),
-		cmocka_unit_test(no_total_after_a_count_that_cannot_be),
-		cmocka_unit_test(no_total_has_no_time_of_one_interval),
+		cmocka_unit_test(no_total_after_an_impossible_count),
+		cmocka_unit_test(a_total_that_may_have_wrapped_has_no_times),
 		cmocka_unit_test(the_total_of_a_state_is_the_latest),
 		cmocka_unit_test(the_total_of_a_state_that_did_not_run_at_the_end),
-		cmocka_unit_test(a_total_forgets_why_it_was_lost),
+		cmocka_unit_test(a_total_drops_the_reason_of_a_lost_reading),
 		cmocka_unit_test(a_total_is_as_uncertain_as_its_ends),
 		cmocka_unit_test(a_total_in_pieces_is_as_uncertain_as_all_of_their_ends),
 		cmocka_unit_test(a_past_of_counts),
@@ -656,9 +656,9 @@ int main(void)
 		cmocka_unit_test(a_fall_of_a_counter_of_unknown_speed),
 		cmocka_unit_test(a_counter_that_may_have_wrapped_twice),
 		cmocka_unit_test(uncertain_times_add_up),
-		cmocka_unit_test(sum_of_good_ones),
-		cmocka_unit_test(sum_with_missing_ones),
-		cmocka_unit_test(the_one_that_fell_is_named_first),
+		cmocka_unit_test(sum_of_counted_instances),
+		cmocka_unit_test(sum_with_missing_instances),
+		cmocka_unit_test(a_counter_that_fell_is_named_first),
 		cmocka_unit_test(sum_of_nothing),
 	};
 

@@ -134,7 +134,7 @@ static void examining_again_gives_the_same(void **state)
 }
 
 /* PMUs that the catalogue does not know are there all the same: nobody may say that there are none. */
-static void pmus_that_nobody_describes(void **state)
+static void pmus_without_family(void **state)
 {
 	const struct uncore_finding *f;
 	struct uncore *u;
@@ -152,7 +152,7 @@ static void pmus_that_nobody_describes(void **state)
 	tree_remove(&t);
 }
 
-static void core_and_software_pmus_are_no_strangers(void **state)
+static void core_and_software_pmus_are_not_reported_as_unknown(void **state)
 {
 	struct uncore *u;
 	struct tree t;
@@ -391,7 +391,7 @@ static void other_pmus_of_the_driver(void **state)
 }
 
 /* Known by a device of the firmware, not by the CPU. */
-static void hardware_that_shows_elsewhere(void **state)
+static void hardware_that_other_files_show(void **state)
 {
 	const struct uncore_finding *f;
 	struct uncore *u;
@@ -728,8 +728,8 @@ int main(void)
 		cmocka_unit_test(a_server_with_its_pmus),
 		cmocka_unit_test(a_tegra410),
 		cmocka_unit_test(examining_again_gives_the_same),
-		cmocka_unit_test(pmus_that_nobody_describes),
-		cmocka_unit_test(core_and_software_pmus_are_no_strangers),
+		cmocka_unit_test(pmus_without_family),
+		cmocka_unit_test(core_and_software_pmus_are_not_reported_as_unknown),
 		cmocka_unit_test(a_guest_has_no_memory_controllers),
 		cmocka_unit_test(a_guest_with_the_flag_of_the_counters),
 		cmocka_unit_test(the_driver_is_not_loaded),
@@ -737,7 +737,7 @@ int main(void)
 		cmocka_unit_test(a_driver_that_cannot_be_loaded),
 		cmocka_unit_test(any_pmu_of_intel_shows_the_driver),
 		cmocka_unit_test(other_pmus_of_the_driver),
-		cmocka_unit_test(hardware_that_shows_elsewhere),
+		cmocka_unit_test(hardware_that_other_files_show),
 		cmocka_unit_test(an_unknown_cpu),
 		cmocka_unit_test(a_family_that_is_expected_nowhere),
 		cmocka_unit_test(a_family_without_metrics_here),

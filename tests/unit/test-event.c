@@ -192,7 +192,7 @@ static void the_mark_is_below_the_mistake(void **state)
 	}
 }
 
-static void there_is_a_limit(void **state)
+static void the_number_of_events_is_limited(void **state)
 {
 	size_t len = (size_t)2 * 4096;
 	char *text = malloc(len + 2);
@@ -238,7 +238,7 @@ int main(void)
 		cmocka_unit_test(lists_and_groups),
 		cmocka_unit_test(mistakes_are_shown),
 		cmocka_unit_test(the_mark_is_below_the_mistake),
-		cmocka_unit_test(there_is_a_limit),
+		cmocka_unit_test(the_number_of_events_is_limited),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -463,7 +463,7 @@ static void mistakes_of_kind(void **state)
 	assert_mistakes(mistakes, COUNT(mistakes));
 }
 
-static void things_that_say_nothing(void **state)
+static void empty_values_and_cases_are_refused(void **state)
 {
 	static const struct mistake mistakes[] = {
 		{1, "family: ''", "f.yaml:1:9: the value of 'family' is empty"},
@@ -840,7 +840,7 @@ int main(void)
 		cmocka_unit_test(cases_for_other_models_are_checked_too),
 		cmocka_unit_test(mistakes_of_keys),
 		cmocka_unit_test(mistakes_of_kind),
-		cmocka_unit_test(things_that_say_nothing),
+		cmocka_unit_test(empty_values_and_cases_are_refused),
 		cmocka_unit_test(a_family_without_pmus),
 		cmocka_unit_test(counters_are_those_of_the_first_case_that_holds),
 		cmocka_unit_test(mistakes_of_names),

@@ -117,7 +117,7 @@ static void put_fills_from_the_lowest_bit(void **state)
 	}
 }
 
-static void put_refuses_what_is_too_wide(void **state)
+static void put_refuses_values_that_are_too_wide(void **state)
 {
 	static const struct {
 		uint64_t bits, value;
@@ -165,7 +165,7 @@ static void assignments_end_at_once_when_empty(void **state)
 	assert_int_equal(unc_assignment_next(&spaces, &a), 0);
 }
 
-static void assignments_refuse_what_is_none(void **state)
+static void assignments_refuse_other_texts(void **state)
 {
 	static const char *const cases[] = {
 		",",     ",a",   "a,",   "a, ",    "=1",  "a=",    "a=,b", "a b",
@@ -215,10 +215,10 @@ int main(void)
 		cmocka_unit_test(parse_knows_the_kernels_formats),
 		cmocka_unit_test(parse_refuses_other_texts),
 		cmocka_unit_test(put_fills_from_the_lowest_bit),
-		cmocka_unit_test(put_refuses_what_is_too_wide),
+		cmocka_unit_test(put_refuses_values_that_are_too_wide),
 		cmocka_unit_test(assignments_are_taken_one_by_one),
 		cmocka_unit_test(assignments_end_at_once_when_empty),
-		cmocka_unit_test(assignments_refuse_what_is_none),
+		cmocka_unit_test(assignments_refuse_other_texts),
 		cmocka_unit_test(assignments_have_a_longest_name_and_value),
 	};
 

@@ -55,7 +55,7 @@ static void a_ratio_of_counters_that_lack_different_intervals(void **state)
 }
 
 /* The mean of three clocks, of which two were counted. */
-static void a_mean_is_over_those_that_counted(void **state)
+static void a_mean_is_over_counted_instances(void **state)
 {
 	struct stage s;
 	struct stage_event *ev;
@@ -71,7 +71,7 @@ static void a_mean_is_over_those_that_counted(void **state)
 	end(&s);
 }
 
-static void a_corrected_count_is_told(void **state)
+static void a_corrected_count_has_a_reason(void **state)
 {
 	struct stage s;
 	struct stage_event *ev;
@@ -92,7 +92,7 @@ static void a_corrected_count_is_told(void **state)
 	end(&s);
 }
 
-static void each_kind_of_missing_is_told(void **state)
+static void each_kind_of_missing_counter_has_a_reason(void **state)
 {
 	static const struct {
 		enum unc_state kind;
@@ -156,7 +156,7 @@ static void a_ratio_leaves_out_half_counted_places(void **state)
 	end(&s);
 }
 
-static void a_ratio_without_one_whole_place(void **state)
+static void a_ratio_without_a_complete_place(void **state)
 {
 	struct stage s;
 	struct stage_event *hits, *accesses;
@@ -226,7 +226,7 @@ static void a_counter_that_fell(void **state)
 	end(&s);
 }
 
-static void a_clock_that_stands_still(void **state)
+static void a_clock_that_does_not_move(void **state)
 {
 	struct stage s;
 	struct stage_event *ev;
@@ -387,7 +387,7 @@ static void a_port_without_link_that_moves_data(void **state)
 }
 
 /* A clock that counts 1e9 a second on two of three channels: their mean is 1e9, not two thirds. */
-static void a_dead_clock_is_no_source(void **state)
+static void a_stopped_clock_is_not_averaged(void **state)
 {
 	struct stage s;
 	struct stage_event *ev;
@@ -693,7 +693,7 @@ static void a_value_below_zero(void **state)
 	end(&s);
 }
 
-static void an_event_that_nothing_counts(void **state)
+static void an_event_that_no_counter_counts(void **state)
 {
 	struct stage s;
 
@@ -919,19 +919,19 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(some_instances_are_missing),
 		cmocka_unit_test(a_ratio_of_counters_that_lack_different_intervals),
-		cmocka_unit_test(a_mean_is_over_those_that_counted),
-		cmocka_unit_test(a_corrected_count_is_told),
-		cmocka_unit_test(each_kind_of_missing_is_told),
+		cmocka_unit_test(a_mean_is_over_counted_instances),
+		cmocka_unit_test(a_corrected_count_has_a_reason),
+		cmocka_unit_test(each_kind_of_missing_counter_has_a_reason),
 		cmocka_unit_test(a_ratio_leaves_out_half_counted_places),
-		cmocka_unit_test(a_ratio_without_one_whole_place),
+		cmocka_unit_test(a_ratio_without_a_complete_place),
 		cmocka_unit_test(a_counter_that_fell),
-		cmocka_unit_test(a_clock_that_stands_still),
+		cmocka_unit_test(a_clock_that_does_not_move),
 		cmocka_unit_test(a_pmu_whose_clock_stands_still),
 		cmocka_unit_test(a_register_that_a_package_lacks),
 		cmocka_unit_test(a_clock_of_zero),
 		cmocka_unit_test(a_clock_that_stopped_in_between),
 		cmocka_unit_test(a_port_without_link_that_moves_data),
-		cmocka_unit_test(a_dead_clock_is_no_source),
+		cmocka_unit_test(a_stopped_clock_is_not_averaged),
 		cmocka_unit_test(the_first_reason_stays),
 		cmocka_unit_test(a_counter_that_ended_early),
 		cmocka_unit_test(windows_of_different_length),
@@ -946,7 +946,7 @@ int main(void)
 		cmocka_unit_test(what_never_ran_was_enabled),
 		cmocka_unit_test(a_divisor_of_zero_is_not_zero),
 		cmocka_unit_test(a_value_below_zero),
-		cmocka_unit_test(an_event_that_nothing_counts),
+		cmocka_unit_test(an_event_that_no_counter_counts),
 		cmocka_unit_test(a_bug_of_the_kernel),
 		cmocka_unit_test(a_formula_in_doubt),
 		cmocka_unit_test(counts_settle_a_doubt),

@@ -46,7 +46,7 @@ static void the_worst_quality_wins_whatever_the_order(void **state)
 	}
 }
 
-static void of_equal_qualities_the_first_reason_stays(void **state)
+static void the_first_reason_of_equal_qualities_is_kept(void **state)
 {
 	struct stage s;
 
@@ -140,7 +140,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_worst_quality_wins_whatever_the_order),
-		cmocka_unit_test(of_equal_qualities_the_first_reason_stays),
+		cmocka_unit_test(the_first_reason_of_equal_qualities_is_kept),
 		cmocka_unit_test(a_doubt_beside_other_reasons),
 		cmocka_unit_test(parts_of_several_rounds),
 		cmocka_unit_test(a_long_reason_is_cut),

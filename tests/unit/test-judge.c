@@ -243,7 +243,7 @@ static void a_metric_of_scaled_counts(void **state)
 }
 
 /* Hits and accesses of two instances, whose windows differ. */
-static void a_ratio_is_that_of_counts_where_its_events_share_windows(void **state)
+static void a_ratio_is_of_counts_if_its_events_share_windows(void **state)
 {
 	struct stage s;
 	struct stage_event *hits, *accesses;
@@ -279,7 +279,7 @@ static void a_ratio_is_that_of_counts_where_its_events_share_windows(void **stat
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_ratio_is_that_of_counts_where_its_events_share_windows),
+		cmocka_unit_test(a_ratio_is_of_counts_if_its_events_share_windows),
 		cmocka_unit_test(an_event_is_its_count),
 		cmocka_unit_test(a_scaled_event_keeps_its_true_count),
 		cmocka_unit_test(a_state_has_no_rate),

@@ -101,7 +101,7 @@ static void a_pmu_registered_anew(void **state)
 }
 
 /* With two units on a socket it cannot be told whose CPU has changed. */
-static void two_heirs_are_none(void **state)
+static void two_possible_cpus_are_none(void **state)
 {
 	struct place *p = *state;
 
@@ -115,7 +115,7 @@ static void two_heirs_are_none(void **state)
 }
 
 /* Two units of one socket are without their CPUs, and one CPU is new: whose is it? */
-static void one_heir_of_two(void **state)
+static void one_possible_cpu_of_two(void **state)
 {
 	struct place *p = *state;
 
@@ -221,8 +221,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(which_cpu, make_place, drop_place),
 		cmocka_unit_test_setup_teardown(a_pmu_registered_anew, make_place, drop_place),
-		cmocka_unit_test_setup_teardown(two_heirs_are_none, make_place, drop_place),
-		cmocka_unit_test_setup_teardown(one_heir_of_two, make_place, drop_place),
+		cmocka_unit_test_setup_teardown(two_possible_cpus_are_none, make_place, drop_place),
+		cmocka_unit_test_setup_teardown(one_possible_cpu_of_two, make_place, drop_place),
 		cmocka_unit_test_setup_teardown(without_a_mask, make_place, drop_place),
 		cmocka_unit_test(a_group),
 	};

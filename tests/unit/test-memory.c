@@ -86,7 +86,7 @@ static void channels_are_filled_evenly(void **state)
 	}
 }
 
-static void modules_that_are_not_alike(void **state)
+static void modules_that_differ(void **state)
 {
 	static const struct {
 		struct unc_module second;
@@ -477,7 +477,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(channels_are_filled_evenly),
-		cmocka_unit_test(modules_that_are_not_alike),
+		cmocka_unit_test(modules_that_differ),
 		cmocka_unit_test(speed_of_the_slowest),
 		cmocka_unit_test(modules_are_placed_by_their_names),
 		cmocka_unit_test(modules_share_channels_by_their_names),

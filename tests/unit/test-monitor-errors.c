@@ -89,7 +89,7 @@ static void a_guest_with_the_pmu_but_not_the_event(void **state)
 
 /* ---- events ----------------------------------------------------------------------------------- */
 
-static void events_that_cannot_be(void **state)
+static void impossible_events(void **state)
 {
 	static const struct {
 		const char *text;
@@ -157,7 +157,7 @@ static void a_cpu_that_some_of_the_pmus_are_counted_from(void **state)
 }
 
 /* A failed list forgets its own events only. */
-static void what_was_added_before_stays(void **state)
+static void a_failed_add_keeps_earlier_ones(void **state)
 {
 	struct toy t;
 
@@ -344,7 +344,7 @@ static void a_machine_does_not_change_below_a_monitor(void **state)
 	toy_end(&t);
 }
 
-static void sources_roots_and_data_that_are_none(void **state)
+static void invalid_sources_roots_and_data(void **state)
 {
 	struct toy t = {.u = NULL};
 
@@ -423,10 +423,10 @@ int main(void)
 		cmocka_unit_test(a_metric_that_exists_nowhere),
 		cmocka_unit_test(a_metric_that_cannot_be_counted_here),
 		cmocka_unit_test(a_guest_with_the_pmu_but_not_the_event),
-		cmocka_unit_test(events_that_cannot_be),
+		cmocka_unit_test(impossible_events),
 		cmocka_unit_test(terms_that_fit_some_of_the_pmus),
 		cmocka_unit_test(a_cpu_that_some_of_the_pmus_are_counted_from),
-		cmocka_unit_test(what_was_added_before_stays),
+		cmocka_unit_test(a_failed_add_keeps_earlier_ones),
 		cmocka_unit_test(adding_after_planning),
 		cmocka_unit_test(levels),
 		cmocka_unit_test(shares_of_a_ceiling),
@@ -435,7 +435,7 @@ int main(void)
 		cmocka_unit_test(a_failed_open_leaves_the_monitor_usable),
 		cmocka_unit_test(a_machine_that_is_not_scanned),
 		cmocka_unit_test(a_machine_does_not_change_below_a_monitor),
-		cmocka_unit_test(sources_roots_and_data_that_are_none),
+		cmocka_unit_test(invalid_sources_roots_and_data),
 		cmocka_unit_test(a_scan_with_a_broken_data_file),
 		cmocka_unit_test(nothing_is_freed_twice),
 	};

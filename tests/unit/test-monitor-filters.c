@@ -250,7 +250,7 @@ static void many_devices_share_a_number(void **state)
 
 /* ---- what is refused -------------------------------------------------------------------------- */
 
-static void words_that_make_no_sense(void **state)
+static void unknown_words_are_refused(void **state)
 {
 	static const struct {
 		const char *filters;
@@ -363,7 +363,7 @@ static void metrics_that_cannot_be_restricted(void **state)
 }
 
 /* Of several, those that can be are counted; each family is told of once. */
-static void a_pattern_leaves_out_what_does_not_suit(void **state)
+static void a_pattern_leaves_out_metrics_without_the_filter(void **state)
 {
 	struct stage s;
 
@@ -382,7 +382,7 @@ static void a_pattern_leaves_out_what_does_not_suit(void **state)
 }
 
 /* Each with its own filter, and events with none. */
-static void filters_hold_from_then_on(void **state)
+static void filters_apply_to_later_adds(void **state)
 {
 	static const struct counter counters[] = {
 		{"nvidia_ucf_pmu_0", "mem_bytes_rd", {0x123, 0, 0}},
@@ -451,10 +451,10 @@ int main(void)
 		cmocka_unit_test(a_device_that_shares_its_number),
 		cmocka_unit_test(a_device_behind_a_switch),
 		cmocka_unit_test(many_devices_share_a_number),
-		cmocka_unit_test(words_that_make_no_sense),
+		cmocka_unit_test(unknown_words_are_refused),
 		cmocka_unit_test(metrics_that_cannot_be_restricted),
-		cmocka_unit_test(a_pattern_leaves_out_what_does_not_suit),
-		cmocka_unit_test(filters_hold_from_then_on),
+		cmocka_unit_test(a_pattern_leaves_out_metrics_without_the_filter),
+		cmocka_unit_test(filters_apply_to_later_adds),
 		cmocka_unit_test(every_kind_is_complete),
 	};
 

@@ -128,7 +128,7 @@ static void requests_of_pmus_without_clock(void **state)
 }
 
 /* One by one, only those that count all have a value. */
-static void each_pmu_with_its_own(void **state)
+static void each_pmu_is_divided_by_its_own_clock(void **state)
 {
 	struct stage s;
 
@@ -152,7 +152,7 @@ static void each_pmu_with_its_own(void **state)
 }
 
 /* What divides by time alone takes what there is. */
-static void sums_take_what_there_is(void **state)
+static void a_sum_without_some_pmus_is_partial(void **state)
 {
 	const struct uncore_row *row;
 	struct stage s;
@@ -173,8 +173,8 @@ int main(void)
 		cmocka_unit_test(clocks_of_pmus_without_requests),
 		cmocka_unit_test(pmus_that_count_a_part),
 		cmocka_unit_test(requests_of_pmus_without_clock),
-		cmocka_unit_test(each_pmu_with_its_own),
-		cmocka_unit_test(sums_take_what_there_is),
+		cmocka_unit_test(each_pmu_is_divided_by_its_own_clock),
+		cmocka_unit_test(a_sum_without_some_pmus_is_partial),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

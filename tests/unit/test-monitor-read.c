@@ -140,7 +140,7 @@ static void values_of_the_latest_short_sample(void **state)
 	toy_end(&t);
 }
 
-static void what_is_skipped_is_in_no_total(void **state)
+static void skipped_intervals_are_in_no_total(void **state)
 {
 	struct toy t;
 
@@ -268,7 +268,7 @@ static void bytes_for_pmus(struct bytes bytes[UNCORE_LEVEL_PORT + 1], int count)
 
 /* Twice as much for twice the places, but for what is there once, and rooms that are doubled. It
  * would be four times as much if each line, or each place that is added, took room for all. */
-static void a_plan_grows_as_its_places_do(void **state)
+static void a_plan_grows_linearly_with_its_places(void **state)
 {
 	struct bytes once[UNCORE_LEVEL_PORT + 1], twice[UNCORE_LEVEL_PORT + 1];
 
@@ -286,11 +286,11 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_total_is_the_sum_of_the_intervals),
 		cmocka_unit_test(values_of_the_latest_short_sample),
-		cmocka_unit_test(what_is_skipped_is_in_no_total),
+		cmocka_unit_test(skipped_intervals_are_in_no_total),
 		cmocka_unit_test(stopping_ends_the_last_interval),
 		cmocka_unit_test(monitors_do_not_disturb_each_other),
 		cmocka_unit_test(reading_allocates_nothing_after_the_first_time),
-		cmocka_unit_test(a_plan_grows_as_its_places_do),
+		cmocka_unit_test(a_plan_grows_linearly_with_its_places),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

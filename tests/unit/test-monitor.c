@@ -251,7 +251,7 @@ static void a_bare_name_is_found_on_every_pmu_that_has_it(void **state)
 	toy_end(&t);
 }
 
-static void rows_come_in_the_order_of_asking(void **state)
+static void rows_are_in_the_order_of_requests(void **state)
 {
 	static const char *const names[] = {"toy/ticks/", "memory.write.bandwidth",
 					    "memory.read.bandwidth", "toy/energy/"};
@@ -453,7 +453,7 @@ static void a_simulated_tegra410(void **state)
 
 /* ---- qualities -------------------------------------------------------------------------------- */
 
-static void a_time_shared_counter(void **state)
+static void a_multiplexed_counter(void **state)
 {
 	struct toy t;
 	const struct uncore_row *row;
@@ -603,14 +603,14 @@ int main(void)
 		cmocka_unit_test(cpu_and_name_terms),
 		cmocka_unit_test(values_of_different_units_have_rows_of_their_own),
 		cmocka_unit_test(a_bare_name_is_found_on_every_pmu_that_has_it),
-		cmocka_unit_test(rows_come_in_the_order_of_asking),
+		cmocka_unit_test(rows_are_in_the_order_of_requests),
 		cmocka_unit_test(the_kernels_scale_reaches_the_metric),
 		cmocka_unit_test(the_plan_can_be_looked_at),
 		cmocka_unit_test(modifiers_make_other_counters),
 		cmocka_unit_test(weak_groups_are_not_strict),
 		cmocka_unit_test(a_group_over_two_pmus_is_noted),
 		cmocka_unit_test(a_simulated_tegra410),
-		cmocka_unit_test(a_time_shared_counter),
+		cmocka_unit_test(a_multiplexed_counter),
 		cmocka_unit_test(counters_that_give_nothing),
 		cmocka_unit_test(an_instance_that_is_missing),
 		cmocka_unit_test(an_instance_without_a_cpu),

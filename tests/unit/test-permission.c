@@ -119,7 +119,7 @@ static void releases(void **state)
 	}
 }
 
-static void what_grants(void **state)
+static void capabilities_and_levels_that_grant(void **state)
 {
 	static const struct {
 		struct unc_permission p;
@@ -144,7 +144,7 @@ static void what_grants(void **state)
 		assert_int_equal(unc_permission_granted(&cases[i].p), cases[i].granted);
 }
 
-static void what_only_trying_tells(void **state)
+static void cases_in_which_only_opening_decides(void **state)
 {
 	static const struct {
 		struct unc_permission p;
@@ -188,9 +188,12 @@ static void user_namespaces(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(nothing_can_be_read), cmocka_unit_test(everything_is_read),
-		cmocka_unit_test(capabilities),        cmocka_unit_test(releases),
-		cmocka_unit_test(what_grants),         cmocka_unit_test(what_only_trying_tells),
+		cmocka_unit_test(nothing_can_be_read),
+		cmocka_unit_test(everything_is_read),
+		cmocka_unit_test(capabilities),
+		cmocka_unit_test(releases),
+		cmocka_unit_test(capabilities_and_levels_that_grant),
+		cmocka_unit_test(cases_in_which_only_opening_decides),
 		cmocka_unit_test(user_namespaces),
 	};
 

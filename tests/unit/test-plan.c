@@ -157,7 +157,7 @@ static void equal_counters_are_opened_once(void **state)
 	unc_plan_finish(&plan);
 }
 
-static void what_differs_is_another_counter(void **state)
+static void different_requests_have_different_counters(void **state)
 {
 	struct ask a = {.count = 0};
 	struct unc_plan plan;
@@ -192,7 +192,7 @@ static void the_events_of_a_ratio_share_a_set(void **state)
 	unc_plan_finish(&plan);
 }
 
-static void ratios_come_before_singles_which_ride_along(void **state)
+static void events_of_ratios_also_serve_single_requests(void **state)
 {
 	struct ask a = {.count = 0};
 	struct unc_plan plan;
@@ -208,7 +208,7 @@ static void ratios_come_before_singles_which_ride_along(void **state)
 	unc_plan_finish(&plan);
 }
 
-static void a_part_of_a_larger_set_rides_along(void **state)
+static void a_part_of_a_larger_set_uses_its_counters(void **state)
 {
 	struct ask a = {.count = 0};
 	struct unc_plan plan;
@@ -226,7 +226,7 @@ static void a_part_of_a_larger_set_rides_along(void **state)
 }
 
 /* Half in one set and half in another would be two windows. */
-static void a_set_is_never_put_together_from_two(void **state)
+static void a_set_is_never_served_by_two_sets(void **state)
 {
 	struct ask a = {.count = 0};
 	struct unc_plan plan;
@@ -298,7 +298,7 @@ static void equal_strict_sets_are_opened_once(void **state)
 	unc_plan_finish(&plan);
 }
 
-static void a_single_event_rides_in_a_strict_set(void **state)
+static void a_single_event_uses_a_counter_of_a_strict_set(void **state)
 {
 	struct ask a = {.count = 0};
 	struct unc_plan plan;
@@ -499,7 +499,7 @@ static void check_all_used(const struct unc_plan *plan, const struct ask *a)
 	free(used);
 }
 
-static void random_sets_are_all_served(void **state)
+static void all_random_sets_have_counters(void **state)
 {
 	uint64_t seed = UINT64_C(0x9e3779b97f4a7c15);
 
@@ -683,7 +683,7 @@ static void the_parts_of_a_quotient_are_counted_in_rounds(void **state)
 }
 
 /* A difference is made of what was counted at one time; three events of a quotient cannot be. */
-static void what_is_not_counted_in_rounds(void **state)
+static void metrics_that_are_not_divided_into_rounds(void **state)
 {
 	struct ask a = {.count = 0}, b = {.count = 0}, c = {.count = 0};
 
@@ -708,23 +708,23 @@ int main(void)
 		cmocka_unit_test(ratios_share_no_counters_and_events_leave_metrics_the_rest),
 		cmocka_unit_test(a_sum_that_does_not_fit_is_counted_in_rounds),
 		cmocka_unit_test(the_parts_of_a_quotient_are_counted_in_rounds),
-		cmocka_unit_test(what_is_not_counted_in_rounds),
+		cmocka_unit_test(metrics_that_are_not_divided_into_rounds),
 		cmocka_unit_test(nothing_requested),
 		cmocka_unit_test(a_counter_is_as_requested),
 		cmocka_unit_test(equal_counters_are_opened_once),
-		cmocka_unit_test(what_differs_is_another_counter),
+		cmocka_unit_test(different_requests_have_different_counters),
 		cmocka_unit_test(the_events_of_a_ratio_share_a_set),
-		cmocka_unit_test(ratios_come_before_singles_which_ride_along),
-		cmocka_unit_test(a_part_of_a_larger_set_rides_along),
-		cmocka_unit_test(a_set_is_never_put_together_from_two),
+		cmocka_unit_test(events_of_ratios_also_serve_single_requests),
+		cmocka_unit_test(a_part_of_a_larger_set_uses_its_counters),
+		cmocka_unit_test(a_set_is_never_served_by_two_sets),
 		cmocka_unit_test(an_event_twice_in_a_ratio_is_counted_once),
 		cmocka_unit_test(a_strict_set_is_planned_as_written),
 		cmocka_unit_test(strict_sets_and_ratios_do_not_share),
 		cmocka_unit_test(equal_strict_sets_are_opened_once),
-		cmocka_unit_test(a_single_event_rides_in_a_strict_set),
+		cmocka_unit_test(a_single_event_uses_a_counter_of_a_strict_set),
 		cmocka_unit_test(the_plan_is_ordered_by_cpu_pmu_and_set),
 		cmocka_unit_test(a_large_machine_is_planned_quickly),
-		cmocka_unit_test(random_sets_are_all_served),
+		cmocka_unit_test(all_random_sets_have_counters),
 		cmocka_unit_test(planning_does_not_depend_on_an_earlier_plan),
 	};
 

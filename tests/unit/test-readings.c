@@ -79,7 +79,7 @@ static void assert_same(const struct recorded_reading *a, const struct recorded_
 	assert_int_equal(a->why, b->why);
 }
 
-static void what_is_encoded_is_decoded(void **state)
+static void decoding_reverses_encoding(void **state)
 {
 	struct recorded_reading now[COUNT] = {0}, before[COUNT] = {0}, decoded[COUNT];
 	uint8_t bytes[READINGS_ROOM(COUNT)];
@@ -102,7 +102,7 @@ static void what_is_encoded_is_decoded(void **state)
 	}
 }
 
-static void extreme_values_need_the_room_at_most(void **state)
+static void extreme_values_fit_into_the_maximum_room(void **state)
 {
 	struct recorded_reading now[2] = {
 		{{1ULL << 63, 1ULL << 63, 0, 1ULL << 63, UINT64_MAX, UINT64_MAX, true, true, NULL},
@@ -169,7 +169,7 @@ static void other_lengths_are_refused(void **state)
 	assert_int_equal(readings_decode(decoded, COUNT, bytes, len), 0);
 }
 
-static void what_is_no_encoding_is_refused(void **state)
+static void malformed_encodings_are_refused(void **state)
 {
 	static const struct {
 		uint8_t bytes[16];
@@ -194,11 +194,11 @@ static void what_is_no_encoding_is_refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_is_encoded_is_decoded),
-		cmocka_unit_test(extreme_values_need_the_room_at_most),
+		cmocka_unit_test(decoding_reverses_encoding),
+		cmocka_unit_test(extreme_values_fit_into_the_maximum_room),
 		cmocka_unit_test(a_steady_group_is_small),
 		cmocka_unit_test(other_lengths_are_refused),
-		cmocka_unit_test(what_is_no_encoding_is_refused),
+		cmocka_unit_test(malformed_encodings_are_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -199,7 +199,7 @@ static void test_places(void **state)
 }
 
 /* What somebody left in the filters of a box chooses nothing; what another counter wants stays. */
-static void test_filters_of_nobody(void **state)
+static void test_filters_without_owner_are_cleared(void **state)
 {
 	struct block *b = fresh();
 	uint64_t left[] = {msr[2][FILTER + 0x20], msr[2][FILTER1 + 0x20]};
@@ -368,7 +368,7 @@ static void test_after_while_unfreezing(void **state)
 
 /* Two boxes are triggers, and the one that is unfrozen first has frozen the socket before the other is unfrozen:
  * that one is frozen again. */
-static void test_after_in_two_boxes(void **state)
+static void test_after_in_two_instances(void **state)
 {
 	struct block *b = fresh();
 
@@ -631,7 +631,7 @@ static void test_uncertain(void **state)
 }
 
 /* Stopping puts the registers back and tells which one stays changed; the end can still be read. */
-static void test_stop_tells(void **state)
+static void test_stop_reports_failures(void **state)
 {
 	static uint64_t before[CPUS][0x1000];
 	struct block *b = fresh();
@@ -662,7 +662,7 @@ static void test_stop_tells(void **state)
 }
 
 /* A processor with ten cores has ten boxes, whatever the description has room for. */
-static void test_boxes_that_are_not_there(void **state)
+static void test_missing_instances(void **state)
 {
 	const struct uncore_row *row;
 	struct block *b = fresh();
@@ -693,14 +693,14 @@ int main(void)
 		cmocka_unit_test(test_count_and_restore),
 		cmocka_unit_test(test_rounds),
 		cmocka_unit_test(test_places),
-		cmocka_unit_test(test_filters_of_nobody),
+		cmocka_unit_test(test_filters_without_owner_are_cleared),
 		cmocka_unit_test(test_after),
 		cmocka_unit_test(test_after_in_vain),
 		cmocka_unit_test(test_after_too_many),
 		cmocka_unit_test(test_after_all),
 		cmocka_unit_test(test_after_any_order),
 		cmocka_unit_test(test_after_while_unfreezing),
-		cmocka_unit_test(test_after_in_two_boxes),
+		cmocka_unit_test(test_after_in_two_instances),
 		cmocka_unit_test(test_frozen_until_start),
 		cmocka_unit_test(test_overflow),
 		cmocka_unit_test(test_set_back),
@@ -710,8 +710,8 @@ int main(void)
 		cmocka_unit_test(test_released_on_failure),
 		cmocka_unit_test(test_away_once),
 		cmocka_unit_test(test_uncertain),
-		cmocka_unit_test(test_stop_tells),
-		cmocka_unit_test(test_boxes_that_are_not_there),
+		cmocka_unit_test(test_stop_reports_failures),
+		cmocka_unit_test(test_missing_instances),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

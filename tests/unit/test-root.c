@@ -261,7 +261,7 @@ static void records(void **state)
 	check_record(r);
 }
 
-static void open_says_what_is_wrong(void **state)
+static void errors_of_open_have_a_reason(void **state)
 {
 	const struct tree *t = *state;
 	struct unc_root *r = NULL;
@@ -317,7 +317,7 @@ static void files_without_size_are_read_to_the_end(void **state)
 	unc_root_free(r);
 }
 
-static void a_mebibyte_is_the_most(void **state)
+static void a_file_has_at_most_a_mebibyte(void **state)
 {
 	const struct tree *t = *state;
 	size_t most = (size_t)1 << 20, len;
@@ -489,7 +489,7 @@ static void text_of_a_link(void **state)
 	tree_remove(&t);
 }
 
-static void a_pipe_is_no_file(void **state)
+static void a_pipe_is_refused(void **state)
 {
 	const struct tree *t = *state;
 	char path[400], *text = NULL;
@@ -502,7 +502,7 @@ static void a_pipe_is_no_file(void **state)
 	unc_root_free(r);
 }
 
-static void refused_files_say_so(void **state)
+static void refused_files_have_an_error(void **state)
 {
 	const struct tree *t = *state;
 	char path[400], *text = NULL;
@@ -565,16 +565,16 @@ int main(void)
 		cmocka_unit_test(snapshot_in_memory),
 		cmocka_unit_test(snapshot_in_a_file),
 		cmocka_unit_test(records),
-		cmocka_unit_test(open_says_what_is_wrong),
+		cmocka_unit_test(errors_of_open_have_a_reason),
 		cmocka_unit_test(this_machine_is_live),
 		cmocka_unit_test(files_without_size_are_read_to_the_end),
-		cmocka_unit_test(a_mebibyte_is_the_most),
+		cmocka_unit_test(a_file_has_at_most_a_mebibyte),
 		cmocka_unit_test(absolute_links_stay_in_a_copied_tree),
 		cmocka_unit_test(links_that_cannot_be_read_stay_in_the_tree),
 		cmocka_unit_test(the_root_of_a_container_is_not_this_machine),
 		cmocka_unit_test(text_of_a_link),
-		cmocka_unit_test(a_pipe_is_no_file),
-		cmocka_unit_test(refused_files_say_so),
+		cmocka_unit_test(a_pipe_is_refused),
+		cmocka_unit_test(refused_files_have_an_error),
 		cmocka_unit_test(links_while_files_are_renamed),
 	};
 

@@ -237,7 +237,7 @@ static void events_have_a_role_one_by_one_only(void **state)
 	toy_end(&t);
 }
 
-static void a_role_that_is_not_told(void **state)
+static void a_role_without_its_file(void **state)
 {
 	char peer[400];
 	struct toy t;
@@ -319,7 +319,7 @@ static void a_socket_that_is_offline(void **state)
 	}
 }
 
-static void gaps_of_all_kinds_are_told(void **state)
+static void gaps_of_all_kinds_have_reasons(void **state)
 {
 	const struct uncore_row *row;
 	struct toy t;
@@ -485,10 +485,10 @@ int main(void)
 		cmocka_unit_test(a_level_for_each_addition),
 		cmocka_unit_test(channels),
 		cmocka_unit_test(events_have_a_role_one_by_one_only),
-		cmocka_unit_test(a_role_that_is_not_told),
+		cmocka_unit_test(a_role_without_its_file),
 		cmocka_unit_test(a_socket_without_pmu),
 		cmocka_unit_test(a_socket_that_is_offline),
-		cmocka_unit_test(gaps_of_all_kinds_are_told),
+		cmocka_unit_test(gaps_of_all_kinds_have_reasons),
 		cmocka_unit_test(a_port_is_on_one_socket),
 		cmocka_unit_test(over_the_ceiling),
 		cmocka_unit_test(over_100_percent),

@@ -56,7 +56,7 @@ static int tape_read(void *context, struct uncore_reading *const *into, uint64_t
 	return 0;
 }
 
-static void a_counter_has_what_was_counted(void **state)
+static void a_counter_increases_by_the_count(void **state)
 {
 	struct tape tape = {0};
 	struct uncore_replay source = {.size = sizeof(source),
@@ -107,7 +107,7 @@ static void a_counter_has_what_was_counted(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(a_counter_has_what_was_counted)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(a_counter_increases_by_the_count)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

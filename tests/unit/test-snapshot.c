@@ -143,7 +143,7 @@ static void contents_are_bounded(void **state)
 	unc_text_finish(&text);
 }
 
-static void what_a_record_has_twice_is_there_once(void **state)
+static void a_path_that_is_recorded_twice_is_kept_once(void **state)
 {
 	struct unc_text text = {0};
 	struct unc_tree t = {0};
@@ -168,7 +168,7 @@ int main(void)
 		cmocka_unit_test(order_and_comments_are_free),
 		cmocka_unit_test(errors_have_a_line),
 		cmocka_unit_test(contents_are_bounded),
-		cmocka_unit_test(what_a_record_has_twice_is_there_once),
+		cmocka_unit_test(a_path_that_is_recorded_twice_is_kept_once),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -158,7 +158,7 @@ static void siblings_are_sorted(void **state)
 	end(&t);
 }
 
-static void the_filter_keeps_what_leads_to_a_match(void **state)
+static void the_filter_keeps_nodes_above_a_match(void **state)
 {
 	struct stage t;
 	struct top_model *m = &t.view.model;
@@ -287,7 +287,7 @@ static void every_size(void **state)
 }
 
 /* ncurses keeps sizes as short numbers: of 65,535 columns it says -1. */
-static void sizes_that_cannot_be(void **state)
+static void impossible_sizes(void **state)
 {
 	struct top_canvas canvas = {0};
 
@@ -351,12 +351,12 @@ int main(void)
 		cmocka_unit_test(a_tree_of_sockets_ports_and_devices),
 		cmocka_unit_test(sums_of_one_instance_have_nothing_below),
 		cmocka_unit_test(siblings_are_sorted),
-		cmocka_unit_test(the_filter_keeps_what_leads_to_a_match),
+		cmocka_unit_test(the_filter_keeps_nodes_above_a_match),
 		cmocka_unit_test(closing_moves_the_cursor_up),
 		cmocka_unit_test(history_of_a_minute),
 		cmocka_unit_test(several_readings_in_a_second),
 		cmocka_unit_test(every_size),
-		cmocka_unit_test(sizes_that_cannot_be),
+		cmocka_unit_test(impossible_sizes),
 		cmocka_unit_test(load_has_colours_only_below_a_ceiling),
 		cmocka_unit_test(texts_are_broken_and_scrolled),
 	};

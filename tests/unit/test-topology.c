@@ -190,7 +190,7 @@ static int die_socket(const struct unc_topology *t, int number)
 /* Over the whole machine, whatever the numbers of packages and of their dies. Linux since 6.9 numbers them by package
  * (linux arch/x86/kernel/cpu/topology.c, topology_get_logical_id()), before by CPU (linux arch/x86/kernel/smpboot.c,
  * topology_update_die_map()). */
-static void dies_are_numbered_through(void **state)
+static void dies_are_numbered_over_all_packages(void **state)
 {
 	static const struct {
 		const char *kernel;
@@ -443,7 +443,7 @@ static void unknown_sockets_are_not_listed(void **state)
 	unc_topology_finish(&topology);
 }
 
-static void machines_without_cpus_say_what_is_wrong(void **state)
+static void a_machine_without_cpus_is_an_error(void **state)
 {
 	static const struct {
 		const char *path, *text, *says;
@@ -771,7 +771,8 @@ int main(void)
 		cmocka_unit_test(machines_of_the_repository),
 		cmocka_unit_test_setup_teardown(sockets_may_have_any_number, setup, teardown),
 		cmocka_unit_test_setup_teardown(dies_are_numbered_in_packages, setup, teardown),
-		cmocka_unit_test_setup_teardown(dies_are_numbered_through, setup, teardown),
+		cmocka_unit_test_setup_teardown(dies_are_numbered_over_all_packages, setup,
+						teardown),
 		cmocka_unit_test_setup_teardown(dies_beside_an_offline_cpu_need_evidence, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(nodes_place_offline_cpus, setup, teardown),
@@ -780,7 +781,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_socket_that_is_offline_keeps_its_number, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(unknown_sockets_are_not_listed, setup, teardown),
-		cmocka_unit_test_setup_teardown(machines_without_cpus_say_what_is_wrong, setup,
+		cmocka_unit_test_setup_teardown(a_machine_without_cpus_is_an_error, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(cpus_are_found_without_a_list, setup, teardown),
 		cmocka_unit_test_setup_teardown(lists_may_end_with_a_nul, setup, teardown),

@@ -48,7 +48,7 @@ static void two_to_the_48_too_much_is_subtracted(void **state)
 }
 
 /* Found with a Haswell server: the second half of a pair, 2^48 - 2^32 + 340 million in 469 ms. */
-static void what_is_left_must_be_possible(void **state)
+static void a_corrected_count_must_be_possible(void **state)
 {
 	struct unc_delta d = rise(halves, UINT64_C(281471021360233), 469 * MS);
 
@@ -238,7 +238,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(two_to_the_48_too_much_is_subtracted),
-		cmocka_unit_test(what_is_left_must_be_possible),
+		cmocka_unit_test(a_corrected_count_must_be_possible),
 		cmocka_unit_test(a_count_is_bounded_by_2_to_the_40_in_a_second),
 		cmocka_unit_test(a_register_that_was_cleared),
 		cmocka_unit_test(counters_that_may_have_been_switched_off),

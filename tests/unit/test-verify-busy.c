@@ -56,7 +56,7 @@ static double used_seconds(void)
 	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-static void a_cpu_is_busy_for_exactly_so_long(void **s)
+static void a_cpu_is_busy_for_exactly_the_given_time(void **s)
 {
 	const struct verify_work work = verify_spin_work();
 	double begin = used_seconds();
@@ -87,7 +87,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(powercap_adds_dies_and_wraps),
-		cmocka_unit_test(a_cpu_is_busy_for_exactly_so_long),
+		cmocka_unit_test(a_cpu_is_busy_for_exactly_the_given_time),
 		cmocka_unit_test(a_signal_stops_it),
 	};
 

@@ -307,7 +307,7 @@ static void disk_of_the_run(struct verify_run *run, double disk)
 		run->series[i].disk = disk;
 }
 
-static void what_the_disk_did_not_move_is_not_judged(void **s)
+static void data_that_the_disk_did_not_move_are_not_judged(void **s)
 {
 	struct verify_result *results;
 	struct verify_run run;
@@ -324,7 +324,7 @@ static void what_the_disk_did_not_move_is_not_judged(void **s)
 	verify_run_free(&run);
 }
 
-static void too_much_of_others_is_not_judged(void **s)
+static void too_much_other_traffic_is_not_judged(void **s)
 {
 	struct verify_run run;
 
@@ -513,8 +513,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(clean_runs_are_proved),
 		cmocka_unit_test(planted_faults_are_named),
-		cmocka_unit_test(what_the_disk_did_not_move_is_not_judged),
-		cmocka_unit_test(too_much_of_others_is_not_judged),
+		cmocka_unit_test(data_that_the_disk_did_not_move_are_not_judged),
+		cmocka_unit_test(too_much_other_traffic_is_not_judged),
 		cmocka_unit_test(without_a_port_the_socket_is_judged),
 		cmocka_unit_test(a_port_that_is_not_counted_is_not_judged),
 		cmocka_unit_test(readings_come_back_from_their_text),

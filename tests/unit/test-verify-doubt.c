@@ -118,7 +118,7 @@ static double others_slow_down(const struct verify_series *s, const struct verif
 	return c->socket == s->socket ? moved : 4e9 * seconds * (1 - 0.02 * moved / MOVED);
 }
 
-static void less_of_others_is_no_part_of_ours(void **s)
+static void other_traffic_that_slows_down_is_no_fault(void **s)
 {
 	struct verify_run run;
 
@@ -151,7 +151,7 @@ static void make_astray(struct verify_run *run, double part, double noise_of_oth
 	move(run, VERIFY_READ, 0, 0, astray_in_noise);
 }
 
-static void what_is_counted_elsewhere_shows_in_noise(void **s)
+static void counts_elsewhere_are_found_in_noise(void **s)
 {
 	struct verify_run run;
 
@@ -256,7 +256,7 @@ static void make_others(struct verify_run *run, double rate, double part, int so
 	move(run, VERIFY_READ, 0, 0, others_give_way);
 }
 
-static void others_that_give_way_are_no_fault(void **s)
+static void other_traffic_that_yields_is_no_fault(void **s)
 {
 	struct verify_run run;
 
@@ -286,7 +286,7 @@ static double hits_change(const struct verify_series *s, const struct verify_cel
 	return moved * (0.93 + 0.06 * uniform()) + 1e6 * seconds;
 }
 
-static void what_others_did_not_move_is_not_theirs(void **s)
+static void changing_cache_hits_are_scatter(void **s)
 {
 	struct verify_run run;
 
@@ -322,7 +322,7 @@ static void make_hits(struct verify_run *run, double part_loaded, double part_st
 }
 
 /* A quarter of what is moved has room in the caches. */
-static void what_caches_may_have_is_not_off(void **s)
+static void data_that_caches_may_have_are_not_off(void **s)
 {
 	static const struct {
 		double loads, stores;
@@ -490,7 +490,7 @@ static double all_at_socket_0(const struct verify_series *s, const struct verify
 	return c->socket == 1 ? NAN : is_same(s, c) ? moved : 0;
 }
 
-static void a_node_that_nothing_counts_is_not_proved(void **s)
+static void a_node_without_counters_is_not_proved(void **s)
 {
 	static counts *const counted[] = {right, all_at_socket_0};
 
@@ -517,7 +517,7 @@ static void a_node_that_nothing_counts_is_not_proved(void **s)
 }
 
 /* There is a row of it, without a value. */
-static void a_node_that_others_count_is_off(void **s)
+static void a_node_that_another_socket_counts_is_off(void **s)
 {
 	struct verify_run run;
 
@@ -535,17 +535,17 @@ static void a_node_that_others_count_is_off(void **s)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(less_of_others_is_no_part_of_ours),
-		cmocka_unit_test(what_is_counted_elsewhere_shows_in_noise),
+		cmocka_unit_test(other_traffic_that_slows_down_is_no_fault),
+		cmocka_unit_test(counts_elsewhere_are_found_in_noise),
 		cmocka_unit_test(links_that_carry_local_data_are_not_proved),
-		cmocka_unit_test(others_that_give_way_are_no_fault),
-		cmocka_unit_test(what_others_did_not_move_is_not_theirs),
-		cmocka_unit_test(what_caches_may_have_is_not_off),
+		cmocka_unit_test(other_traffic_that_yields_is_no_fault),
+		cmocka_unit_test(changing_cache_hits_are_scatter),
+		cmocka_unit_test(data_that_caches_may_have_are_not_off),
 		cmocka_unit_test(stores_that_stay_in_caches_are_no_fault),
 		cmocka_unit_test(interleaved_nodes_are_no_fault),
 		cmocka_unit_test(more_modules_on_some_channels_are_no_fault),
-		cmocka_unit_test(a_node_that_nothing_counts_is_not_proved),
-		cmocka_unit_test(a_node_that_others_count_is_off),
+		cmocka_unit_test(a_node_without_counters_is_not_proved),
+		cmocka_unit_test(a_node_that_another_socket_counts_is_off),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -383,7 +383,7 @@ static void find_unknown(struct verify_run *run, const char *sentence)
 	verify_run_free(run);
 }
 
-static void what_cannot_be_told_has_its_reason(void **s)
+static void no_conclusion_has_a_reason(void **s)
 {
 	struct planted p = right;
 	struct verify_run run;
@@ -516,7 +516,7 @@ static void the_chase_visits_each_line_once(void **s)
 }
 
 /* The line after so many loads, found by following the addresses in the lines. */
-static void the_chase_loads_exactly_so_many(void **s)
+static void the_chase_makes_exactly_the_given_loads(void **s)
 {
 	static const size_t amounts[] = {0, 1, 255, 4096, 4097, 100003};
 	struct verify_stream stream;
@@ -568,11 +568,11 @@ int main(void)
 		cmocka_unit_test(planted_faults_are_named),
 		cmocka_unit_test(two_requests_of_a_load_may_be_right),
 		cmocka_unit_test(a_queue_is_possible_or_off),
-		cmocka_unit_test(what_cannot_be_told_has_its_reason),
+		cmocka_unit_test(no_conclusion_has_a_reason),
 		cmocka_unit_test(readings_come_back_from_their_text),
 		cmocka_unit_test(damaged_fields_are_refused),
 		cmocka_unit_test(the_chase_visits_each_line_once),
-		cmocka_unit_test(the_chase_loads_exactly_so_many),
+		cmocka_unit_test(the_chase_makes_exactly_the_given_loads),
 		cmocka_unit_test(a_signal_stops_the_chase),
 	};
 

@@ -162,7 +162,7 @@ static void units_of_energy_are_named(void **s)
 		expect(&all[i]);
 }
 
-static void energy_that_cannot_be_told(void **s)
+static void energy_without_conclusion(void **s)
 {
 	static const struct expected all[] = {
 		{{PACKAGE, 0, 0, .virtual = true},
@@ -316,7 +316,7 @@ static void facts_are_read_and_mistakes_refused(void **s)
 
 /* ---- witnesses ---- */
 
-static void witnesses_are_cells_beside_what_they_read(void **s)
+static void witnesses_are_cells_beside_the_counters(void **s)
 {
 	struct verify_run run = {0};
 	struct witnesses w;
@@ -377,12 +377,12 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(energy_is_proved_by_powercap_only),
 		cmocka_unit_test(units_of_energy_are_named),
-		cmocka_unit_test(energy_that_cannot_be_told),
+		cmocka_unit_test(energy_without_conclusion),
 		cmocka_unit_test(fifty_clean_machines_are_proved),
 		cmocka_unit_test(clocks_of_memory_are_half_of_the_transfers),
 		cmocka_unit_test(ticks_are_those_of_the_instruction),
 		cmocka_unit_test(facts_are_read_and_mistakes_refused),
-		cmocka_unit_test(witnesses_are_cells_beside_what_they_read),
+		cmocka_unit_test(witnesses_are_cells_beside_the_counters),
 #ifdef __x86_64__
 		cmocka_unit_test(ticks_are_read),
 #endif

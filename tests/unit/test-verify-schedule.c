@@ -52,7 +52,7 @@ static const struct node empty_half[] = {
 		.node_count = COUNT(list), .loads = ALL                    \
 	}
 
-static void series_are_those_that_are_run(void **unused)
+static void the_number_of_series_agrees_with_the_run(void **unused)
 {
 	struct verify v = MACHINE(uma);
 
@@ -93,7 +93,7 @@ static void nodes_without_free_memory_are_left_out(void **unused)
 	assert_int_equal(series_of_task(&v, TASK_PEAK, &v.nodes[0], false), 0);
 }
 
-static void files_are_those_of_their_nodes(void **unused)
+static void files_are_moved_on_their_nodes(void **unused)
 {
 	struct device devices[] = {{.node = 1}, {.node = 1}};
 	struct verify v = MACHINE(two_sockets);
@@ -107,7 +107,7 @@ static void files_are_those_of_their_nodes(void **unused)
 	assert_int_equal(series_of_task(&v, TASK_FILES, &v.nodes[1], false), 2);
 }
 
-static void time_is_what_is_needed(void **unused)
+static void the_default_time_is_enough_for_all_series(void **unused)
 {
 	struct verify_options options = {.nice = true};
 	struct verify v = MACHINE(two_sockets);
@@ -150,10 +150,10 @@ static void memory_is_enough_for_the_caches(void **unused)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(series_are_those_that_are_run),
+		cmocka_unit_test(the_number_of_series_agrees_with_the_run),
 		cmocka_unit_test(nodes_without_free_memory_are_left_out),
-		cmocka_unit_test(files_are_those_of_their_nodes),
-		cmocka_unit_test(time_is_what_is_needed),
+		cmocka_unit_test(files_are_moved_on_their_nodes),
+		cmocka_unit_test(the_default_time_is_enough_for_all_series),
 		cmocka_unit_test(memory_is_enough_for_the_caches),
 	};
 

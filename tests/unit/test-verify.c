@@ -303,7 +303,7 @@ static void faults_are_named_in_noise(void **s)
 /* Near: 4 of memory and 4 of agents, beside 24 channels; far: 4 of memory, 8 of links, 4 of agents. */
 #define FAR_RESULTS (RESULTS + 4 + 4 + 8 + 4)
 
-static void far_data_are_judged_where_they_pass(void **s)
+static void remote_data_are_judged_on_their_path(void **s)
 {
 	static const struct {
 		enum fault fault;
@@ -350,7 +350,7 @@ static void far_data_are_judged_where_they_pass(void **s)
 }
 
 /* Controllers that count what passes between sockets at one end, or at both; and what they are said to do. */
-static void what_passes_between_sockets_is_judged_at_both_ends(void **s)
+static void traffic_between_sockets_is_judged_at_both_ends(void **s)
 {
 	static const struct {
 		enum fault fault;
@@ -513,7 +513,7 @@ static void expect_metrics(const struct verify_run *run, int node, const char *o
 	free(results);
 }
 
-static void alternatives_are_told_apart(void **s)
+static void alternatives_are_distinguished(void **s)
 {
 	struct verify_run run;
 
@@ -535,7 +535,7 @@ static void alternatives_are_told_apart(void **s)
 	verify_run_free(&run);
 }
 
-static void kinds_of_memory_are_told_apart(void **s)
+static void kinds_of_memory_are_distinguished(void **s)
 {
 	struct verify_run run;
 
@@ -658,7 +658,7 @@ static void small_memory_is_not_judged_for_loads(void **s)
 	verify_run_free(&run);
 }
 
-static void nothing_is_not_proved(void **s)
+static void no_traffic_is_not_proved(void **s)
 {
 	struct verify_run run = {0};
 	struct verify_result *results;
@@ -670,7 +670,7 @@ static void nothing_is_not_proved(void **s)
 
 /* ---- the fit ---- */
 
-static void fit_is_that_of_exact_arithmetic(void **s)
+static void the_fit_agrees_with_exact_arithmetic(void **s)
 {
 	/* 0.97 of what is moved, beside 123 MB/s, with noise. The results were computed with fractions. */
 	static const double quarters[] = {0, 1, 2, 4, 4, 0, 2, 1, 0, 4, 1, 2};
@@ -794,7 +794,7 @@ static int node_here(void)
 	return err ? -1 : 0;
 }
 
-static void stores_change_exactly_so_many_bytes(void **s)
+static void stores_change_exactly_the_given_bytes(void **s)
 {
 	struct verify_stream stream;
 	size_t changed = 0;
@@ -1028,21 +1028,21 @@ int main(void)
 		cmocka_unit_test(clean_runs_are_proved),
 		cmocka_unit_test(planted_faults_are_named),
 		cmocka_unit_test(faults_are_named_in_noise),
-		cmocka_unit_test(far_data_are_judged_where_they_pass),
-		cmocka_unit_test(what_passes_between_sockets_is_judged_at_both_ends),
+		cmocka_unit_test(remote_data_are_judged_on_their_path),
+		cmocka_unit_test(traffic_between_sockets_is_judged_at_both_ends),
 		cmocka_unit_test(one_channel_is_named),
-		cmocka_unit_test(alternatives_are_told_apart),
-		cmocka_unit_test(kinds_of_memory_are_told_apart),
+		cmocka_unit_test(alternatives_are_distinguished),
+		cmocka_unit_test(kinds_of_memory_are_distinguished),
 		cmocka_unit_test(alternatives_come_back_from_their_text),
 		cmocka_unit_test(too_much_noise_is_not_judged),
 		cmocka_unit_test(pages_elsewhere_are_not_judged),
 		cmocka_unit_test(few_rounds_are_not_judged),
 		cmocka_unit_test(small_memory_is_not_judged_for_loads),
-		cmocka_unit_test(nothing_is_not_proved),
-		cmocka_unit_test(fit_is_that_of_exact_arithmetic),
+		cmocka_unit_test(no_traffic_is_not_proved),
+		cmocka_unit_test(the_fit_agrees_with_exact_arithmetic),
 		cmocka_unit_test(readings_come_back_from_their_text),
 		cmocka_unit_test(mistakes_in_a_report_have_their_line),
-		cmocka_unit_test(stores_change_exactly_so_many_bytes),
+		cmocka_unit_test(stores_change_exactly_the_given_bytes),
 		cmocka_unit_test(loads_change_nothing_and_go_round),
 		cmocka_unit_test(all_pages_are_on_the_node),
 		cmocka_unit_test(a_signal_stops_at_once),
