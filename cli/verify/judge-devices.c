@@ -55,8 +55,6 @@ static bool count_there(const struct judged *j, size_t cell, struct verify_fit *
 
 static const struct judge_view others = {count_there, judge_is_all};
 
-/* ---- checks ---- */
-
 /* A port without a known PMU has a row without values. */
 static bool check_counted(struct judged *j)
 {

@@ -1,25 +1,27 @@
 /* SPDX-License-Identifier: MIT */
-/* What is known without a machine: the data that each metric must count of a load, which a CPU moves
- * to or from memory of its own socket or of another one; and the fit of counts to known amounts. */
+/* What is known without a machine: the data that each metric must count of a load, which a CPU
+ * moves to or from memory of its own socket or of another one; and the fit of counts to known
+ * amounts. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "verify/verify.h"
 
-enum { NOWHERE, HOME, MOVER }; /* the socket of the memory, and that of the CPU */
+enum { NONE, HOME, MOVER }; /* the socket of the memory, and that of the CPU */
 
 /* Where the data of a load are counted, near and far; elsewhere they are not. */
 #define COUNTED(load, near, far) .where[0][load] = (near), .where[1][load] = (far)
 #define READS(near, far) COUNTED(VERIFY_READ, near, far)
 #define WRITES(near, far) COUNTED(VERIFY_WRITE, near, far)
 #define CHASES(near, far) COUNTED(VERIFY_CHASE, near, far)
-#define FAR(reads, writes) READS(NOWHERE, reads), WRITES(NOWHERE, writes)
-#define BUSY COUNTED(VERIFY_SPIN, HOME, NOWHERE)
-#define CROWDS COUNTED(VERIFY_READ_ALL, HOME, NOWHERE)
+#define FAR(reads, writes) READS(NONE, reads), WRITES(NONE, writes)
+#define BUSY COUNTED(VERIFY_SPIN, HOME, NONE)
+#define CROWDS COUNTED(VERIFY_READ_ALL, HOME, NONE)
 /* Data of a device are always near: the device and the memory are of one socket. */
-#define FILES(reads, writes) \
-	COUNTED(VERIFY_FILE_READ, reads, NOWHERE), COUNTED(VERIFY_FILE_WRITE, writes, NOWHERE)
+#define DEVICE_WRITES COUNTED(VERIFY_FILE_READ, HOME, NONE)
+#define DEVICE_READS COUNTED(VERIFY_FILE_WRITE, HOME, NONE)
+#define NOTHING COUNTED(VERIFY_FILE_READ, NONE, NONE)
 
 /* In the order in which they are judged. Links carry only data that are moved between sockets. */
 static const struct verify_expectation expectations[] = {
@@ -33,12 +35,12 @@ static const struct verify_expectation expectations[] = {
 	{"memory.cxl.write.bandwidth", "writes", VERIFY_MEMORY, VERIFY_CXL, WRITES(HOME, HOME)},
 	{"link.out.bandwidth", "data sent", VERIFY_LINKS, 0, FAR(HOME, MOVER)},
 	{"link.in.bandwidth", "data received", VERIFY_LINKS, 0, FAR(MOVER, HOME)},
-	{"memory.local.read.bandwidth", "local reads", VERIFY_AGENTS, 0, READS(HOME, NOWHERE)},
-	{"memory.local.write.bandwidth", "local writes", VERIFY_AGENTS, 0, WRITES(HOME, NOWHERE)},
+	{"memory.local.read.bandwidth", "local reads", VERIFY_AGENTS, 0, READS(HOME, NONE)},
+	{"memory.local.write.bandwidth", "local writes", VERIFY_AGENTS, 0, WRITES(HOME, NONE)},
 	{"memory.from.remote.read.bandwidth", "reads by other sockets", VERIFY_AGENTS, 0,
-	 READS(NOWHERE, HOME)},
+	 READS(NONE, HOME)},
 	{"memory.from.remote.write.bandwidth", "writes by other sockets", VERIFY_AGENTS, 0,
-	 WRITES(NOWHERE, HOME)},
+	 WRITES(NONE, HOME)},
 	{"fabric.memory.read.bandwidth", "reads", VERIFY_FABRIC, 0, READS(HOME, HOME)},
 	{"fabric.memory.write.bandwidth", "writes", VERIFY_FABRIC, 0, WRITES(HOME, HOME)},
 	{"memory.clock.frequency", "cycles of memory", VERIFY_CLOCKS, 0, BUSY},
@@ -50,26 +52,20 @@ static const struct verify_expectation expectations[] = {
 	/* Counted where reads miss the caches. memory.read.latency includes far reads on some
 	 * machines only, so that it is not expected of these. */
 	{"cache.miss.latency", "loads", VERIFY_LATENCIES, 0, CHASES(MOVER, MOVER)},
-	{"memory.read.latency", "loads", VERIFY_LATENCIES, 0, CHASES(HOME, NOWHERE)},
-	{"memory.local.read.latency", "local loads", VERIFY_LATENCIES, 0, CHASES(HOME, NOWHERE)},
+	{"memory.read.latency", "loads", VERIFY_LATENCIES, 0, CHASES(HOME, NONE)},
+	{"memory.local.read.latency", "local loads", VERIFY_LATENCIES, 0, CHASES(HOME, NONE)},
 	{"memory.remote.read.latency", "loads from other sockets", VERIFY_LATENCIES, 0,
-	 CHASES(NOWHERE, MOVER)},
+	 CHASES(NONE, MOVER)},
 	{"dram.read.queue.latency", "loads", VERIFY_QUEUES, 0, CHASES(HOME, HOME)},
-	{"pcie.inbound.write.bandwidth", "writes of devices", VERIFY_DEVICES, 0,
-	 FILES(HOME, NOWHERE)},
-	{"pcie.inbound.read.bandwidth", "reads of devices", VERIFY_DEVICES, 0,
-	 FILES(NOWHERE, HOME)},
-	{"pcie.outbound.write.bandwidth", "writes of CPUs to devices", VERIFY_DEVICES, 0,
-	 FILES(NOWHERE, NOWHERE)},
-	{"pcie.outbound.read.bandwidth", "reads of CPUs from devices", VERIFY_DEVICES, 0,
-	 FILES(NOWHERE, NOWHERE)},
-	{"pcie.inbound.write.llc.bandwidth", "writes of devices", VERIFY_LOOKUPS, 0,
-	 FILES(HOME, NOWHERE)},
-	{"pcie.inbound.read.llc.bandwidth", "reads of devices", VERIFY_LOOKUPS, 0,
-	 FILES(NOWHERE, HOME)},
+	{"pcie.inbound.write.bandwidth", "writes of devices", VERIFY_DEVICES, 0, DEVICE_WRITES},
+	{"pcie.inbound.read.bandwidth", "reads of devices", VERIFY_DEVICES, 0, DEVICE_READS},
+	{"pcie.outbound.write.bandwidth", "writes of CPUs to devices", VERIFY_DEVICES, 0, NOTHING},
+	{"pcie.outbound.read.bandwidth", "reads of CPUs from devices", VERIFY_DEVICES, 0, NOTHING},
+	{"pcie.inbound.write.llc.bandwidth", "writes of devices", VERIFY_LOOKUPS, 0, DEVICE_WRITES},
+	{"pcie.inbound.read.llc.bandwidth", "reads of devices", VERIFY_LOOKUPS, 0, DEVICE_READS},
 	/* There is no reference for the hits: they are printed, but not judged. */
-	{VERIFY_WRITES_FOUND, "writes of devices", VERIFY_LOOKUPS, 0, FILES(NOWHERE, NOWHERE)},
-	{VERIFY_READS_FOUND, "reads of devices", VERIFY_LOOKUPS, 0, FILES(NOWHERE, NOWHERE)},
+	{VERIFY_WRITES_FOUND, "writes of devices", VERIFY_LOOKUPS, 0, NOTHING},
+	{VERIFY_READS_FOUND, "reads of devices", VERIFY_LOOKUPS, 0, NOTHING},
 	{VERIFY_PEAK, "peak of memory", VERIFY_CEILINGS, 0, CROWDS},
 };
 #define COUNT (sizeof(expectations) / sizeof(*expectations))
@@ -108,7 +104,7 @@ const struct verify_expectation *verify_expectation(const char *metric)
 bool verify_expects(const struct verify_expectation *e, enum verify_load load, bool far)
 {
 	/* Links must not count near data, which is also judged. */
-	return e->where[far || e->group == VERIFY_LINKS][load] != NOWHERE;
+	return e->where[far || e->group == VERIFY_LINKS][load] != NONE;
 }
 
 int verify_socket_of(const struct verify_series *s, const struct verify_expectation *e)
@@ -116,7 +112,7 @@ int verify_socket_of(const struct verify_series *s, const struct verify_expectat
 	unsigned char where = e->where[verify_is_far(s)][s->load];
 
 	/* It is unknown which agents and which part of the mesh serve a node without CPUs. */
-	if (where == NOWHERE || (s->bare && e->group != VERIFY_MEMORY))
+	if (where == NONE || (s->bare && e->group != VERIFY_MEMORY))
 		return -1;
 	return where == HOME ? s->socket : s->cpu_socket;
 }
@@ -165,7 +161,7 @@ void verify_name_peak(const char *from, struct verify_cell *into)
 		 of_user ? "user" : from);
 }
 
-/* ---- least squares with two terms: the moved amount, and the time, for the traffic of others ---- */
+/* ---- least squares: the moved amount, and the time for the traffic of other programs ---- */
 
 /* The largest value, by which the values are scaled before they are squared. */
 static double largest(const double *values, size_t count)

@@ -38,8 +38,8 @@ static const struct unit {
 } units[] = {
 	{"intel-cha", 1, TIGHT}, {"intel-cbox", 1, TIGHT},   {"intel-imc", 1, 0},
 	{"amd-l3", NAN, TIGHT},  {"nvidia-t410-cmem", 2, 0}, /* 32 bytes each */
+	{NULL, NAN, 0},                                      /* others */
 };
-static const struct unit unknown_unit = {"", NAN, 0};
 
 /* The counts of the own cell: requests of each load, and the ns of each request. */
 struct waited {
@@ -49,10 +49,11 @@ struct waited {
 
 static const struct unit *unit_of(const struct judged *j)
 {
-	for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++)
-		if (strcmp(units[i].family, j->cell->family) == 0)
-			return &units[i];
-	return &unknown_unit;
+	const struct unit *u = units;
+
+	while (u->family && strcmp(u->family, j->cell->family) != 0)
+		u++;
+	return u;
 }
 
 /* The two errors are not independent, but partly cancel in the quotient: a request of another
@@ -99,14 +100,6 @@ static bool is_all_there(const struct judged *j, const struct verify_fit *fit)
 
 static const struct judge_view others = {count_there, is_all_there};
 
-/* ---- checks: true when they have reached a verdict ---- */
-
-/* The memory of the loaded lines, one of every two. */
-static double loaded_memory(const struct judged *j)
-{
-	return j->series->memory / 2;
-}
-
 static bool check_chase(struct judged *j)
 {
 	const struct verify_series *s = j->series;
@@ -115,7 +108,7 @@ static bool check_chase(struct judged *j)
 
 	j->result->requests = w.requests;
 	j->result->latency = w.latency;
-	if (loaded_memory(j) < 2 * cache)
+	if (s->memory / 2 < 2 * cache) /* one of every two lines is loaded */
 		return judge_unknown(j, NULL,
 				     "caches of %.0f MiB may hold the loaded data: four times as "
 				     "much memory is needed, and %.0f MiB were used",
@@ -188,7 +181,7 @@ static bool check_requests(struct judged *j)
 	struct waited w = own_of(j);
 	double whole = whole_load(j, w.requests);
 	double part = w.requests / whole, tolerance = 2 * w.requests_error / whole;
-	double least = 1 - j->run->cache / loaded_memory(j);
+	double least = 1 - j->run->cache / (j->series->memory / 2);
 
 	if (part >= REQUESTS_LEAST - tolerance && part <= REQUESTS_MOST + tolerance)
 		return false;

@@ -8,7 +8,7 @@
 
 #include "verify/judge.h"
 
-#define NS 1e9 /* the amount of a busy CPU is in nanoseconds */
+#define NS 1e9 /* the amount of a busy CPU is in nanoseconds, and a rate in seconds */
 
 /* ---- means ---- */
 
@@ -139,8 +139,8 @@ static bool check_ticks(struct judged *j)
 			 judge_human(j->result->known, "Hz").text);
 }
 
-/* The clock of memory is half of the transfers of its modules. If only their rated speed is known, a
- * slower clock is no fault. `stops`: the part by which the clock is slower on an idle machine. */
+/* The clock of memory is half of the transfers of its modules. If only their rated speed is known,
+ * a slower clock is no fault. `stops`: the part by which the clock is slower on an idle machine. */
 static bool conclude_modules(struct judged *j, double stops)
 {
 	/* `other` is the size relative to the correct clock. */
@@ -216,17 +216,6 @@ judge_check *const clock_checks[] = {check_mean_rounds, check_ticks, check_modul
 #define SHIFT_MOST 16         /* units of energy are powers of 2 */
 #define UNIT "unit of energy" /* the name of a fault */
 
-struct rise {
-	double idle, busy, error; /* W; `busy` is the power that one busy CPU adds */
-};
-
-static struct rise rise_of(const struct judged *j)
-{
-	const struct verify_fit *f = j->fit;
-
-	return (struct rise){f->rate, f->slope * NS, f->error * NS};
-}
-
 static bool is_of(const struct judged *j, const char *metric)
 {
 	return strcmp(j->expected->metric, metric) == 0;
@@ -259,8 +248,8 @@ static bool check_still(struct judged *j)
  * shared parts, so that it cannot be multiplied. */
 static bool check_limit(struct judged *j)
 {
-	const struct rise r = rise_of(j);
-	double most = r.idle + fmax(r.busy - 2 * r.error, 0), limit = j->run->limit;
+	double busy = (j->fit->slope - 2 * j->fit->error) * NS;
+	double most = j->fit->rate + fmax(busy, 0), limit = j->run->limit;
 
 	if (!is_of(j, "power.package") || limit <= 0 || most <= LIMIT_PEAKS * limit)
 		return false;
@@ -323,19 +312,19 @@ static bool check_witness(struct judged *j)
 /* The power of memory need not rise. */
 static bool check_rise(struct judged *j)
 {
-	const struct rise r = rise_of(j);
+	double busy = j->fit->slope * NS, error = j->fit->error * NS;
 
-	if (is_of(j, "power.memory") || r.busy > fmax(RISE_LEAST, 2 * r.error))
+	if (is_of(j, "power.memory") || busy > fmax(RISE_LEAST, 2 * error))
 		return false;
 	return judge_unknown(j, NULL,
 			     "a busy CPU adds only %.2f W ± %.2f: the machine is busy, or other "
 			     "virtual machines are counted, too",
-			     r.busy, r.error);
+			     busy, error);
 }
 
 static bool check_proof(struct judged *j)
 {
-	const struct human busy = judge_human(rise_of(j).busy, "W");
+	const struct human busy = judge_human(j->fit->slope * NS, "W");
 
 	if (isfinite(j->result->fit.slope))
 		return judge_proved(j, "powercap: %s; %s more when a CPU is busy",

@@ -12,8 +12,6 @@
 #define UNITS_NEAR 0.003
 #define UNITS_NEAR_MOST 0.005
 
-/* ---- other places ---- */
-
 static bool count_there(const struct judged *j, size_t cell, struct verify_fit *into)
 {
 	*into = j->fits[cell];
@@ -21,8 +19,6 @@ static bool count_there(const struct judged *j, size_t cell, struct verify_fit *
 }
 
 static const struct judge_view others = {count_there, judge_is_all};
-
-/* ---- checks: true when they have reached a verdict ---- */
 
 /* Whether a cell certainly counts a part of the data. */
 static bool has_part(const struct verify_fit *f)
@@ -118,7 +114,8 @@ static bool may_be_kept(const struct judged *j)
 	       (j->series->load == VERIFY_READ || j->run->hinted);
 }
 
-/* Reads at the own place while data are stored are probably real, of the lines that are stored to. */
+/* Reads at the own place while data are stored are probably real, of the lines that are stored
+ * to. */
 static bool check_allocate(struct judged *j)
 {
 	const bool far = verify_is_far(j->series);
@@ -224,11 +221,6 @@ static bool check_local(struct judged *j)
 		       noise * 100, j->expected->name, j->cell->socket);
 }
 
-static void add_name(struct buffer *names, const struct judged *j, size_t cell)
-{
-	buffer_printf(names, "%s%d", names->len ? ", " : "", j->run->cells[cell].channel);
-}
-
 /* Channels that count nothing or twice, in even shares of what was moved. */
 static bool check_channels(struct judged *j)
 {
@@ -239,15 +231,16 @@ static bool check_channels(struct judged *j)
 	for (size_t i = 0; i < j->run->cell_count; i++)
 		count += judge_is_channel(j, i);
 	for (size_t i = 0; i < j->run->cell_count; i++) {
+		const int channel = j->run->cells[i].channel;
 		double share = j->fits[i].slope * (double)count;
 
 		if (!judge_is_channel(j, i))
 			continue;
 		if (fabs(share) < JUDGE_SHARE_NONE) {
-			add_name(&dead_names, j, i);
+			buffer_printf(&dead_names, "%s%d", dead ? ", " : "", channel);
 			dead++;
 		} else if (share >= 2 * JUDGE_SHARE_LEAST && share <= 2 * JUDGE_SHARE_MOST) {
-			add_name(&twice_names, j, i);
+			buffer_printf(&twice_names, "%s%d", twice ? ", " : "", channel);
 			twice++;
 		} else {
 			even += share >= JUDGE_SHARE_LEAST && share <= JUDGE_SHARE_MOST;

@@ -128,8 +128,6 @@ bool judge_is_own_all(const struct judged *j)
 	return judge_is_all(j, &(struct verify_fit){.slope = j->slope, .error = j->tolerance / 2});
 }
 
-/* ---- checks: true when they have reached a verdict ---- */
-
 bool judge_memory(struct judged *j)
 {
 	const struct verify_series *s = j->series;

@@ -25,7 +25,6 @@ struct judged {
 
 /* True: it has reached a verdict. */
 typedef bool judge_check(struct judged *j);
-
 /* Lists of checks by group, ended by NULL. `uncounted`: for a socket without a cell of this metric;
  * the own cell is that of another socket. */
 extern judge_check *const stream_checks[], *const uncounted_checks[];
@@ -56,8 +55,8 @@ struct judge_factor {
 	double factor;
 	const char *fault, *other, *sentence;
 };
-/* The first one of a list ended by a factor of 0 from which the ratio deviates by at most `near` and the
- * tolerance (relative to the factor, at most `most`), or NULL. */
+/* The first one of a list ended by a factor of 0 from which the ratio deviates by at most `near`
+ * and the tolerance (relative to the factor, at most `most`), or NULL. */
 const struct judge_factor *judge_find_factor(const struct judge_factor *known, double ratio,
 					     double near, double tolerance, double most);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The loads of one CPU: streams between it and the memory of one node, bypassing the caches; pointer
- * chases; and computations, since power and clocks of a busy CPU differ from those of an idle one. */
+/* The loads of one CPU: streams between it and the memory of one node, bypassing the caches;
+ * pointer chases; and computations, since power and clocks of a busy CPU differ from those of an
+ * idle one. */
 #include <errno.h>
 #include <poll.h>
 #include <string.h>
@@ -15,8 +16,8 @@
 #define HUGE_PAGE ((size_t)2 << 20)
 #define POPULATE ((size_t)16 << 20) /* bytes between two checks for signals */
 
-/* For series: the unit, and the least for the largest amount. A quarter of the unit is a whole number
- * of lines, loads or nanoseconds. */
+/* For series: the unit, and the least for the largest amount. A quarter of the unit is a whole
+ * number of lines, loads or nanoseconds. */
 #define STREAM_UNIT ((size_t)4 << 10)
 #define STREAM_LEAST ((size_t)4 << 20)
 #define CHASE_UNIT ((size_t)1 << 10)
@@ -94,15 +95,6 @@ __attribute__((target("avx512f"))) static void store_512(char *p, size_t bytes)
 		_mm512_stream_si512((void *)p, x);
 }
 
-__attribute__((target("avx512f"))) static void load_512(char *p, size_t bytes)
-{
-	__m512i x = _mm512_setzero_si512();
-
-	for (char *end = p + bytes; p < end; p += LINE)
-		x = _mm512_xor_si512(x, _mm512_stream_load_si512((void *)p));
-	USED("v", x);
-}
-
 static void store_128(char *p, size_t bytes)
 {
 	__m128i x = _mm_set1_epi8(7);
@@ -146,9 +138,7 @@ static void store_lines(char *p, size_t bytes)
 
 static void load_lines(char *p, size_t bytes)
 {
-	if (__builtin_cpu_supports("avx512f"))
-		load_512(p, bytes);
-	else if (__builtin_cpu_supports("sse4.1"))
+	if (__builtin_cpu_supports("sse4.1"))
 		load_128(p, bytes);
 	else
 		load_plain(p, bytes);

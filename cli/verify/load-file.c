@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The data of a device: the file or block device whose data are moved, and its place in the machine.
- * A device that was named is never opened for writing: what is written is a file without a name,
- * which the kernel removes however this process ends. */
+/* The data of a device: the file or block device whose data are moved, and its place in the
+ * machine. A device that was named is never opened for writing: what is written is a file without a
+ * name, which the kernel removes however this process ends. */
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -45,8 +45,8 @@
 
 /* ---- the disks of a block device, by the links of sysfs ---- */
 
-/* Adds the last PCI device in `path`, which is the disk's own: "0000:3b:00.0"; VMD's domains have five
- * digits. Further ones may be dropped when the array is full: it is then known that there are
+/* Adds the last PCI device in `path`, which is the disk's own: "0000:3b:00.0"; VMD's domains have
+ * five digits. Further ones may be dropped when the array is full: it is then known that there are
  * several. False: there is none. */
 static bool add_address(struct disk *d, const char *path)
 {
@@ -73,8 +73,8 @@ static const char *name_of(const char *path)
 	return strrchr(path, '/') + 1;
 }
 
-/* A multipath disk is not in the directory of a PCI device; its controllers (nvme0, and not nvme0n1)
- * are in the directory of its subsystem. */
+/* A multipath disk is not in the directory of a PCI device; its controllers (nvme0, and not
+ * nvme0n1) are in the directory of its subsystem. */
 static bool add_controllers(struct disk *d, const char *path)
 {
 	char pattern[PATH_MAX];
@@ -328,11 +328,6 @@ static int open_write(struct device *d)
 
 /* ---- its place in the machine ---- */
 
-static const char *port_name(const struct uncore_device *port)
-{
-	return port ? port->address : "none";
-}
-
 /* All disks below it must be behind one root port. The socket is that of the device, of its root
  * port, or the only one. */
 static int find_pci(struct verify *v, struct device *d)
@@ -350,7 +345,8 @@ static int find_pci(struct verify *v, struct device *d)
 			return refuse(CLI_UNAVAILABLE, d,
 				      "%s is on disks behind several root ports (%s, %s): it is "
 				      "unknown which data pass which one",
-				      d->disk.name, port_name(d->port), port_name(pci->port));
+				      d->disk.name, d->port ? d->port->address : "none",
+				      pci->port ? pci->port->address : "none");
 		d->pci = d->pci ? d->pci : pci;
 		d->port = pci->port;
 	}
@@ -370,31 +366,6 @@ static int find_pci(struct verify *v, struct device *d)
 			      "the socket of its device is unknown, or has no CPU here");
 }
 
-static int find_place(struct verify *v, struct device *d)
-{
-	char why[DISK_WHY];
-	struct stat st;
-	dev_t dev;
-
-	if (fstat(d->fd, &st))
-		return open_error(d);
-	dev = S_ISBLK(st.st_mode) ? st.st_rdev : st.st_dev;
-	if (!disk_find(&d->disk, "/sys", major(dev), minor(dev), why)) {
-		const char *fs = kind_of_fs(d);
-
-		return refuse(CLI_UNAVAILABLE, d, "%s%s%s%s", why, fs ? "; it is on " : "",
-			      fs ? fs : "",
-			      fs ? ": name a file or block device of another one" : "");
-	}
-	if (d->disk.parts > 1 && d->load == VERIFY_FILE_WRITE)
-		return refuse(CLI_UNAVAILABLE, d,
-			      "it is on several disks, which may write more data than the file has "
-			      "(RAID)");
-	return find_pci(v, d);
-}
-
-/* ---- all of them ---- */
-
 static void announce(const struct verify *v, const struct device *d)
 {
 	const double passes = (double)uncore_monitor_round_count(v->monitor);
@@ -407,13 +378,9 @@ static void announce(const struct verify *v, const struct device *d)
 		       passes * (read ? ROUNDS_MOST * (double)MOST_READ
 				      : ROUNDS_MOST * (double)MOST_WRITTEN + (double)d->size),
 		       "B", UNITS_IEC);
-	if (read)
-		cli_error("verify reads %s (%s) repeatedly, at most %s in all", d->path, size.text,
-			  most.text);
-	else
-		cli_error("verify writes a temporary file in %s (%s, removed at the end), at most "
-			  "%s in all",
-			  d->path, size.text, most.text);
+	cli_error("verify %s %s (%s%s, at most %s in all",
+		  read ? "reads" : "writes a temporary file in", d->path, size.text,
+		  read ? ") repeatedly" : ", removed at the end)", most.text);
 	cli_error("it is on %s: device %s, %s%s, socket %d", d->disk.name, d->pci->address,
 		  port ? "root port " : "without a root port", port ? port->address : "",
 		  d->socket);
@@ -425,14 +392,32 @@ static void announce(const struct verify *v, const struct device *d)
 static int open_one(struct verify *v, enum verify_load load, const char *path)
 {
 	struct device *d = &v->devices[v->device_count++];
+	char why[DISK_WHY];
+	struct stat st;
+	dev_t dev;
 	int status;
 
 	*d = (struct device){.load = load, .path = path, .fd = -1};
 	status = load == VERIFY_FILE_READ ? open_read(d) : open_write(d);
-	/* Finds the disk first: without one the rest is not needed. */
-	status = status ? status : find_place(v, d);
+	if (status)
+		return status;
+	if (fstat(d->fd, &st))
+		return open_error(d);
+	dev = S_ISBLK(st.st_mode) ? st.st_rdev : st.st_dev;
+	if (!disk_find(&d->disk, "/sys", major(dev), minor(dev), why)) {
+		const char *fs = kind_of_fs(d);
+
+		return refuse(CLI_UNAVAILABLE, d, "%s%s%s%s", why, fs ? "; it is on " : "",
+			      fs ? fs : "",
+			      fs ? ": name a file or block device of another one" : "");
+	}
+	if (d->disk.parts > 1 && load == VERIFY_FILE_WRITE)
+		return refuse(CLI_UNAVAILABLE, d,
+			      "it is on several disks, which may write more data than the file "
+			      "has (RAID)");
+	status = find_pci(v, d);
 	status = status ? status : check_direct(d);
-	if (!status && d->pci)
+	if (!status)
 		announce(v, d);
 	return status;
 }

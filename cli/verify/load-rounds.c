@@ -89,22 +89,6 @@ static void *load(void *context)
 	return NULL;
 }
 
-/* The thread inherits the priority of this one, and ends with the process. */
-static int start(struct thread *t, int cpu)
-{
-	pthread_attr_t attr;
-	struct cli_cpus one = {0};
-	int err = pthread_attr_init(&attr);
-
-	cli_cpus_add(&one, cpu);
-	if (err)
-		return -err;
-	err = pthread_attr_setaffinity_np(&attr, sizeof(one), one.parts);
-	err = err ? err : pthread_create(&t->id, &attr, load, t);
-	pthread_attr_destroy(&attr);
-	return -err;
-}
-
 /* The first round, in which the threads start, is not used. */
 static int run_rounds(struct verify_series *s, const struct verify_ceiling *c,
 		      const struct thread *threads, const struct verify_pace *pace)
@@ -143,18 +127,29 @@ int verify_ceiling_rounds(struct verify_series *s, const struct verify_ceiling *
 {
 	struct thread *threads = aligned_alloc(128, c->count * sizeof(*threads));
 	atomic_bool stop = false;
+	pthread_attr_t attr;
 	size_t started = 0;
-	int err = threads ? 0 : -ENOMEM;
+	int err = threads ? -pthread_attr_init(&attr) : -ENOMEM;
 
+	if (err)
+		goto done;
+	/* The threads inherit the priority of this one, and end with the process. */
 	for (; !err && started < c->count; started += !err) {
-		threads[started] = (struct thread){
+		struct thread *t = &threads[started];
+		struct cli_cpus one = {0};
+
+		*t = (struct thread){
 			.part = c->readers[started].part, .stop_fd = pace->stop_fd, .stop = &stop};
-		err = start(&threads[started], c->readers[started].cpu);
+		cli_cpus_add(&one, c->readers[started].cpu);
+		err = -pthread_attr_setaffinity_np(&attr, sizeof(one), one.parts);
+		err = err ? err : -pthread_create(&t->id, &attr, load, t);
 	}
+	pthread_attr_destroy(&attr);
 	err = err ? err : run_rounds(s, c, threads, pace);
 	atomic_store(&stop, true);
 	while (started > 0)
 		pthread_join(threads[--started].id, NULL);
+done:
 	free(threads);
 	return err;
 }

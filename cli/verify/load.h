@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The loads: each does exactly a known amount of work. And rounds of a load, which are read with the
- * counters. */
+/* The loads: each does exactly a known amount of work. And rounds of a load, which are read with
+ * the counters. */
 #ifndef CLI_VERIFY_LOAD_H
 #define CLI_VERIFY_LOAD_H
 
@@ -52,7 +52,6 @@ int verify_chase_open(struct verify_chase *c, struct verify_stream *s, int stop_
 /* Makes exactly so many loads, one after another. */
 int verify_chase_load(void *chase, size_t loads, int stop_fd);
 struct verify_work verify_chase_work(struct verify_chase *c);
-
 /* Arithmetic that draws power, until the thread has used the amount, in nanoseconds of CPU time. */
 struct verify_work verify_spin_work(void);
 /* CPU time of this thread, without the time in which other programs have the CPU. */

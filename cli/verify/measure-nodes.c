@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* The NUMA nodes of this machine: the CPU that moves their data, and the size of their streams. And
- * the number of their series and the time that these need, which are known before data are moved. */
+ * the number of their series and the time that these need, which are known before data are
+ * moved. */
 #include <limits.h>
 #include <math.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -84,15 +84,6 @@ static struct caches caches_of_socket(const struct uncore *u, int socket)
 	return sum;
 }
 
-/* The node with CPUs, or NULL. */
-static const struct node *node_of(const struct verify *v, int id)
-{
-	for (size_t i = 0; i < v->node_count; i++)
-		if (v->nodes[i].id == id && !v->nodes[i].bare)
-			return &v->nodes[i];
-	return NULL;
-}
-
 /* Reads a file of a node; false: there is no such node. */
 static bool read_node(int id, const char *file, struct buffer *into)
 {
@@ -110,7 +101,7 @@ static const struct node *nearest(const struct verify *v, int id)
 
 	for (int other = 0; other < NODES_MOST; other++) {
 		struct buffer unused = {0};
-		const struct node *n = node_of(v, other);
+		const struct node *n = v->nodes;
 		char *end;
 		long distance;
 
@@ -121,7 +112,9 @@ static const struct node *nearest(const struct verify *v, int id)
 		if (end == at)
 			break;
 		at = end;
-		if (n && distance < least) {
+		while (n < v->nodes + v->node_count && (n->id != other || n->bare))
+			n++;
+		if (n < v->nodes + v->node_count && distance < least) {
 			least = distance;
 			found = n;
 		}
@@ -205,7 +198,8 @@ const struct node *node_far(const struct verify *v, const struct node *n)
 {
 	const struct node *far = NULL;
 
-	/* As unsigned numbers the distances of lower sockets are larger than those of higher ones. */
+	/* As unsigned numbers the distances of lower sockets are larger than those of higher
+	 * ones. */
 	for (const struct node *other = v->nodes; other < v->nodes + v->node_count; other++)
 		if (other->socket != n->socket &&
 		    (!far ||

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The passes: each counts some metrics, whose rows are its cells, and runs the series of all nodes. */
+/* The passes: each counts some metrics, whose rows are its cells, and runs the series of all
+ * nodes. */
 #include <errno.h>
 #include <math.h>
 #include <sched.h>

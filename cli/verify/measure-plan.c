@@ -86,24 +86,22 @@ static void note_added(struct added *added, enum subject subject, int err, const
 		snprintf(added->why[subject], sizeof(added->why[subject]), "%s", why);
 }
 
-/* The peak needs no counters. */
-static void add_peak(struct verify *v, struct added *added)
-{
-	const struct uncore_memory *memory = uncore_memory_get(v->cli->u);
-	const bool known = memory->peak > 0;
-
-	v->loads |= known ? 1u << VERIFY_READ_ALL : 0;
-	added->no_peak = known ? NULL : memory->why;
-	note_added(added, NODES, known ? 0 : -ENODEV, memory->why);
-}
-
 static int add_metric(struct verify *v, const struct verify_expectation *e, struct added *added)
 {
 	const bool devices = is_of_devices(e);
-	/* Only memory has channels. */
-	int err = uncore_monitor_set_level(v->monitor,
-					   devices ? UNCORE_LEVEL_SOCKET : UNCORE_LEVEL_CHANNEL);
+	const struct uncore_memory *memory = uncore_memory_get(v->cli->u);
+	int err;
 
+	/* The peak needs no counters. */
+	if (e->group == VERIFY_CEILINGS) {
+		v->loads |= memory->peak > 0 ? 1u << VERIFY_READ_ALL : 0;
+		added->no_peak = memory->peak > 0 ? NULL : memory->why;
+		note_added(added, NODES, memory->peak > 0 ? 0 : -ENODEV, memory->why);
+		return CLI_OK;
+	}
+	/* Only memory has channels. */
+	err = uncore_monitor_set_level(v->monitor,
+				       devices ? UNCORE_LEVEL_SOCKET : UNCORE_LEVEL_CHANNEL);
 	err = err ? err : uncore_monitor_add_level(v->monitor, UNCORE_LEVEL_SOCKET);
 	err = err ? err : uncore_monitor_add_metrics(v->monitor, e->metric);
 	if (err && err != -ENODEV)
@@ -140,10 +138,7 @@ static int add_metrics(struct verify *v, struct added *added)
 		}
 		chosen = true;
 		stacks = stacks || e->group == VERIFY_DEVICES;
-		if (e->group == VERIFY_CEILINGS)
-			add_peak(v, added);
-		else
-			status = add_metric(v, e, added);
+		status = add_metric(v, e, added);
 	}
 	if (!status && stacks)
 		status = add_ports(v);
@@ -159,33 +154,27 @@ static int add_metrics(struct verify *v, struct added *added)
 	return status;
 }
 
-static int check_file(const struct verify *v, const struct added *added, enum subject subject)
-{
-	const char *option = subject == READ_FILE ? "--read" : "--write";
-
-	if (added->any[subject])
-		return CLI_OK;
-	if (!*added->why[subject]) {
-		cli_error("--metrics '%s': none of them counts the data of %s", v->o->metrics,
-			  option);
-		return CLI_USAGE;
-	}
-	cli_error("%s: nothing counts the data of its device: this needs PMUs of PCIe, or of the "
-		  "caches that devices use: %s",
-		  option, added->why[subject]);
-	cli_advise(v->cli, NULL);
-	return CLI_UNAVAILABLE;
-}
-
 /* Metrics that the hardware lacks are left out, but each requested subject must have one. */
 static int check_added(const struct verify *v, const struct added *added)
 {
-	int status = v->o->read ? check_file(v, added, READ_FILE) : CLI_OK;
+	for (enum subject s = READ_FILE; s <= WRITTEN_FILE; s++) {
+		const char *option = s == READ_FILE ? "--read" : "--write";
 
-	if (!status && v->o->write)
-		status = check_file(v, added, WRITTEN_FILE);
-	if (status || v->o->read || v->o->write || added->any[NODES])
-		return status;
+		if (!(s == READ_FILE ? v->o->read : v->o->write) || added->any[s])
+			continue;
+		if (!*added->why[s]) {
+			cli_error("--metrics '%s': none of them counts the data of %s",
+				  v->o->metrics, option);
+			return CLI_USAGE;
+		}
+		cli_error("%s: nothing counts the data of its device: this needs PMUs of PCIe, or "
+			  "of the caches that devices use: %s",
+			  option, added->why[s]);
+		cli_advise(v->cli, NULL);
+		return CLI_UNAVAILABLE;
+	}
+	if (v->o->read || v->o->write || added->any[NODES])
+		return CLI_OK;
 	cli_error("there is nothing to verify: verify needs PMUs of memory channels or controllers "
 		  "that count reads and writes, or of clocks or energy: %s",
 		  added->why[NODES]);

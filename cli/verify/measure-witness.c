@@ -18,7 +18,6 @@ struct powercap_zone {
 	int package;
 	char *folder;
 	double last, range; /* microjoules; the value after which the counter wraps to 0 */
-	double limit;       /* watts; 0: unknown */
 };
 
 /* The number in a file; NaN: it cannot be read. */
@@ -65,11 +64,11 @@ static void add_zone(struct powercap *p, const char *folder)
 
 	if (!isfinite(z.last) || !read_name(folder, z.domain, &z.package))
 		return;
-	for (int i = 0; i < CONSTRAINTS; i++) {
+	for (int i = 0; i < CONSTRAINTS && strcmp(z.domain, "package") == 0; i++) {
 		char file[40];
 
 		snprintf(file, sizeof(file), "constraint_%d_max_power_uw", i);
-		z.limit = fmax(z.limit, number_of(folder, file) / 1e6);
+		p->limit = fmax(p->limit, number_of(folder, file) / 1e6);
 	}
 	if (second) {
 		char *package = cli_copy(folder);
@@ -142,12 +141,7 @@ double powercap_take(struct powercap *p, const char *domain, int package)
 
 double powercap_limit(const struct powercap *p)
 {
-	double most = 0;
-
-	for (size_t i = 0; i < p->count; i++)
-		most = fmax(most,
-			    strcmp(p->zones[i].domain, "package") == 0 ? p->zones[i].limit : 0);
-	return most;
+	return p->limit;
 }
 
 /* ---- the time-stamp counter ---- */
@@ -163,33 +157,37 @@ static uint64_t raw_ns(void)
 #ifdef __x86_64__
 #include <immintrin.h>
 
+#define HAS_TICKS true
+static uint64_t rdtsc(void)
+{
+	uint64_t ticks;
+
+	_mm_lfence();
+	ticks = __rdtsc();
+	_mm_lfence();
+	return ticks;
+}
+#else
+#define HAS_TICKS false
+static uint64_t rdtsc(void)
+{
+	return 0;
+}
+#endif
+
 /* The ticks at the time that `ns` gets. */
 static uint64_t read_ticks(uint64_t *ns)
 {
-	uint64_t ticks = 0;
+	uint64_t ticks = 0, before = 0, after = NEAR_NS;
 
-	for (int i = 0; i < TRIES; i++) {
-		uint64_t before = raw_ns(), after;
-
-		_mm_lfence();
-		ticks = __rdtsc();
-		_mm_lfence();
+	for (int i = 0; i < TRIES && after - before >= NEAR_NS; i++) {
+		before = raw_ns();
+		ticks = rdtsc();
 		after = raw_ns();
-		*ns = before + (after - before) / 2;
-		if (after - before < NEAR_NS)
-			break;
 	}
+	*ns = before + (after - before) / 2;
 	return ticks;
 }
-#define HAS_TICKS true
-#else
-static uint64_t read_ticks(uint64_t *ns)
-{
-	*ns = raw_ns();
-	return 0;
-}
-#define HAS_TICKS false
-#endif
 
 /* ---- witnesses ---- */
 
@@ -231,15 +229,6 @@ static struct verify_reading take(struct witnesses *w, struct witness *of)
 				       .seconds = (double)(of->ns - before.ns) / 1e9};
 }
 
-/* The kernel's number of the socket's package. */
-static int package_of(const struct uncore *u, int socket)
-{
-	for (size_t i = 0; u && i < uncore_cpu_count(u); i++)
-		if (uncore_cpu_at(u, i)->socket == socket && uncore_cpu_at(u, i)->package >= 0)
-			return uncore_cpu_at(u, i)->package;
-	return socket;
-}
-
 void witnesses_begin(struct witnesses *w, struct verify_run *run)
 {
 	const size_t end = run->cell_count;
@@ -253,7 +242,13 @@ void witnesses_begin(struct witnesses *w, struct verify_run *run)
 		if (!known || cell.channel >= 0 || strcmp(cell.family, known->family) != 0)
 			continue;
 		of.domain = known->domain;
-		of.package = package_of(w->u, cell.socket);
+		of.package = cell.socket;
+		for (size_t k = w->u ? uncore_cpu_count(w->u) : 0; k-- > 0;) {
+			const struct uncore_cpu *cpu = uncore_cpu_at(w->u, k);
+
+			if (cpu->socket == cell.socket && cpu->package >= 0)
+				of.package = cpu->package;
+		}
 		if (of.domain ? !powercap_has(&w->powercap, of.domain, of.package) : !HAS_TICKS)
 			continue;
 		take(w, &of);

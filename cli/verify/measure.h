@@ -34,6 +34,7 @@ struct node {
 struct powercap {
 	struct powercap_zone *zones; /* domains of packages and dies */
 	size_t count;
+	double limit; /* the largest one of a package, in watts; 0: unknown */
 };
 
 /* Finds the zones below `root` ("" is this machine) that can be read; only root can read them. */
@@ -44,7 +45,6 @@ void powercap_free(struct powercap *p);
 bool powercap_has(const struct powercap *p, const char *domain, int package);
 /* Joules since the previous call, of all dies; NaN: not all of them could be read. */
 double powercap_take(struct powercap *p, const char *domain, int package);
-/* The largest power limit of a package, in watts; 0: unknown. */
 double powercap_limit(const struct powercap *p);
 
 /* Values that are read together with the counters and must be equal. Each is a cell of the run. */
@@ -101,11 +101,9 @@ struct verify {
 void nodes_find(struct verify *v);
 /* Sets the size of the streams of each node. */
 int nodes_find_memory(struct verify *v);
-
 /* The size of a stream: five times the caches, but at most a quarter of the free memory, and at
  * most the requested size (0: any), in whole huge pages. `parts` streams share the limits. */
 uint64_t node_memory(uint64_t asked, uint64_t cache, uint64_t room, uint64_t parts);
-
 /* How many of a socket have memory and CPUs of their own. */
 uint64_t nodes_of_socket(const struct verify *v, int socket);
 bool node_is_first_of_socket(const struct verify *v, const struct node *n);
@@ -140,7 +138,7 @@ int schedule_time(struct verify *v, size_t passes);
 int devices_open(struct verify *v);
 void devices_close(struct verify *v);
 
-/* ---- measure-plan.c: a pass counts the metrics for which the hardware has counters at once ---- */
+/* ---- measure-plan.c: a pass counts metrics for which the hardware has counters at once ---- */
 
 /* Adds the requested metrics that this machine can count. */
 int passes_plan(struct verify *v);
@@ -151,7 +149,6 @@ size_t passes_count(const struct verify *v);
 
 /* Runs all series of all passes. */
 int passes_run(struct verify *v);
-
 /* For the peak of memory: the number of usable CPUs of the socket, and the time for which they read
  * together. */
 size_t peak_cpus(const struct verify *v, int socket);

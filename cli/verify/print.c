@@ -18,8 +18,8 @@ static bool has_families(const struct verify_run *run)
 	return false;
 }
 
-/* The times of request and load, the reason of the verdict, and for a socket with a verdict the range
- * of its channels, whose results follow. */
+/* The times of request and load, the reason of the verdict, and for a socket with a verdict the
+ * range of its channels, whose results follow. */
 static void put_note(struct buffer *to, const struct verify_result *r, size_t count)
 {
 	const bool socket = r->cell->channel < 0;

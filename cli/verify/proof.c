@@ -23,8 +23,8 @@ struct proof {
 	struct verify_run run;
 	struct verify_result *results; /* of metrics that this machine has */
 	size_t count;
-	struct buffer
-		changed; /* differences to the machine now, "the kernel (6.1.0 then, 6.8.0 now)"; empty: none */
+	/* Differences to the machine now, "the kernel (6.1.0 then, 6.8.0 now)"; empty: none. */
+	struct buffer changed;
 };
 
 #define ENTRY "\nuncore/verify:\n"
@@ -221,29 +221,23 @@ static bool has_metric(const struct uncore *u, const char *name, const char *fam
 	return false;
 }
 
-/* Whether the result is that of the peak that is in use now. */
-static bool has_peak(const struct uncore_memory *memory, const struct verify_result *r)
-{
-	struct verify_cell now = {.channel = -1};
-
-	if (strcmp(r->cell->metric, VERIFY_PEAK) != 0 || !(memory->peak > 0))
-		return false;
-	verify_name_peak(memory->from, &now);
-	return strcmp(r->cell->family, now.family) == 0 &&
-	       !(fabs(memory->peak / r->known - 1) > PEAK_SAME);
-}
-
 /* Drops verdicts on PMUs that are not here now (a driver that is not loaded, another register
- * block). */
+ * block), and on another peak than the one that is in use now. */
 static void judge(struct proof *p, const struct cli *cli)
 {
+	const struct uncore_memory *memory = uncore_memory_get(cli->u);
+	struct verify_cell peak = {.channel = -1};
 	size_t all = verify_judge(&p->run, &p->results);
 
+	if (memory->peak > 0)
+		verify_name_peak(memory->from, &peak);
 	for (size_t i = 0; i < all; i++) {
 		const struct verify_result *r = &p->results[i];
 
 		if (has_metric(cli->u, r->cell->metric, r->cell->family) ||
-		    has_peak(uncore_memory_get(cli->u), r))
+		    (strcmp(r->cell->metric, peak.metric) == 0 &&
+		     strcmp(r->cell->family, peak.family) == 0 &&
+		     !(fabs(memory->peak / r->known - 1) > PEAK_SAME)))
 			p->results[p->count++] = *r;
 	}
 }
@@ -293,8 +287,6 @@ static void find_changes(struct proof *p, const struct cli *cli, const struct ca
 		compare(p, "the kernel", release_then, now.release);
 	compare(p, "uncore", p->run.version, uncore_version());
 }
-
-/* ---- which file ---- */
 
 /* The newer one of the two that root and this user keep, if it can be read. */
 static void find_kept(struct proof *p, const struct cli *cli)

@@ -15,8 +15,9 @@ struct proofs; /* commands/proofs.h */
  * empty. */
 const char *proof_read(struct verify_run *into, const char *path, char why[VERIFY_WHY]);
 
-/* Replaces the report that is kept for doctor and explain, unless `tells` is false (all verdicts are 'cannot tell') and there is one. A reader
- * finds either the old report or the new one. A failure is printed as a note. */
+/* Replaces the report that is kept for doctor and explain, unless `tells` is false (all verdicts
+ * are 'cannot tell') and there is one. A reader finds either the old report or the new one. A
+ * failure is printed as a note. */
 void kept_write(const struct cli *cli, const struct buffer *report, bool tells);
 
 /* For the commands that show them. */

@@ -13,8 +13,8 @@
 #define VERSION 2
 #define UNENDED 1 /* the version without a last line */
 #define END "end" /* the last line: a report without it is truncated */
-/* More than any machine has. The time to judge a report grows with the product. 16 nodes have some 70
- * series in each pass. */
+/* More than any machine has. The time to judge a report grows with the product. 16 nodes have some
+ * 70 series in each pass. */
 #define CELLS_MOST 2048
 #define SERIES_MOST 1024
 #define TOO_MANY "more places than a machine can have"
@@ -240,25 +240,16 @@ static bool take_id(const char **text, const char *label, int *into)
 	return true;
 }
 
-static bool take_load(const char **text, enum verify_load *into)
-{
-	char word[16];
-	unsigned i = 0;
-
-	if (!take_word(text, word, sizeof(word)))
-		return false;
-	while (i < VERIFY_LOADS && strcmp(word, verify_load_words[i].name) != 0)
-		i++;
-	*into = (enum verify_load)i;
-	return i < VERIFY_LOADS;
-}
-
 static const char *take_series(struct verify_run *run, const char *text)
 {
 	struct verify_series s = {0};
+	char load[16] = "";
 	double elsewhere = 0;
 
-	if (!take_load(&text, &s.load) || !take_id(&text, " node ", &s.node) ||
+	take_word(&text, load, sizeof(load));
+	while (s.load < VERIFY_LOADS && strcmp(load, verify_load_words[s.load].name) != 0)
+		s.load++;
+	if (s.load == VERIFY_LOADS || !take_id(&text, " node ", &s.node) ||
 	    !take_id(&text, " socket ", &s.socket) || !take_id(&text, " cpu ", &s.cpu) ||
 	    !take_id(&text, " of ", &s.cpu_socket) || !take_label(&text, " memory ") ||
 	    !cli_number(&text, &s.memory) || !take_label(&text, " elsewhere ") ||

@@ -51,7 +51,7 @@ struct verify_cell {
 
 /* Of one cell in one round. */
 struct verify_reading {
-	double amount; /* bytes; for a latency ns; NaN: a counter was missing or did not run all the time */
+	double amount;   /* bytes, ns; NaN: a counter was missing or did not run all the time */
 	double seconds;  /* in which its counters ran */
 	double requests; /* of a latency: the requests that took these ns */
 };
@@ -67,7 +67,7 @@ struct verify_series {
 	int cpus;                  /* of VERIFY_READ_ALL: their number */
 	size_t elsewhere;          /* pages on other nodes */
 	char device[32], port[48]; /* of a file: PCI addresses; "": none */
-	double disk; /* bytes that the disk moved for each byte of the file, by the kernel's count; 0: unknown */
+	double disk; /* bytes that the disk moved for each byte of the file; 0: unknown */
 	size_t first_cell, cell_count; /* the cells that were counted in its rounds */
 	size_t round_count;
 	double *moved;                   /* in each round, in the load's unit */
@@ -138,8 +138,8 @@ enum verify_memory {
 	VERIFY_CXL,
 };
 
-/* The peak of a socket's memory is judged as if it were a metric. Sets metric and family of the peak
- * of uncore_memory_get(): "memory.peak", "SMBIOS". */
+/* The peak of a socket's memory is judged as if it were a metric. Sets metric and family of the
+ * peak of uncore_memory_get(): "memory.peak", "SMBIOS". */
 #define VERIFY_PEAK "memory.peak"
 void verify_name_peak(const char *from, struct verify_cell *into);
 
@@ -165,7 +165,6 @@ extern const struct verify_load_words verify_load_words[VERIFY_LOADS];
 
 const struct verify_expectation *verify_expectation_at(size_t i); /* NULL: there are no more */
 const struct verify_expectation *verify_expectation(const char *metric);
-
 /* Whether this load judges it; `far`: from a CPU of another socket. */
 bool verify_expects(const struct verify_expectation *e, enum verify_load load, bool far);
 /* The socket that must count all data of the series; -1: none. */
