@@ -173,7 +173,7 @@ same_snapshot() {
 	machine spr '8 64 4800 4800'
 	chmod 711 "$BATS_RUN_TMPDIR" "$BATS_FILE_TMPDIR/.." "$BATS_TEST_TMPDIR" "$BATS_TEST_TMPDIR/.."
 	chmod 400 "$tree/sys/firmware/dmi/tables/DMI"
-	# The command itself, and not the wrapper that notes command lines.
+	# The command itself, and not the program that chooses one.
 	command=${UNCORE_BUILT:-$UNCORE}
 	cp "$command" "$(dirname "$command")"/libuncore.so* "$BATS_TEST_TMPDIR" 2>/dev/null || true
 	expect 0 setpriv --reuid 65534 --regid 65534 --clear-groups \

@@ -264,7 +264,7 @@ decodes() {
 			doctor 'mem -I 1 --interval-count 2' 'link --timeout 1')
 		uncore=${UNCORE_PLAIN:-$UNCORE}
 		case $sim in
-		# The overview takes a second a round. `sanitized` does not set COLUMNS.
+		# The overview takes a second a round.
 		spr | t410 | zen4) commands+=('') uncore=$UNCORE ;;
 		esac
 		for command in "${commands[@]}"; do

@@ -755,7 +755,7 @@ cited() {
 	cp "$file" whole.uncore
 	for at in $(seq 1 400 "$(stat -c %s whole.uncore)"); do
 		head -c "$at" whole.uncore >"$file"
-		UNCORE_CASE=$at expect 0 "$UNCORE" "${planted[@]}" doctor
+		expect 0 "$UNCORE" "${planted[@]}" doctor
 	done
 	# More places than there can be.
 	{
