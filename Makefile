@@ -14,7 +14,7 @@ RELEASE := -Dbuildtype=release -Doptimization=2 -Db_sanitize=none -Db_lundef=tru
 STATIC := $(RELEASE) -Dman=disabled -Dpython=disabled -Dserve=disabled -Dotlp=disabled --prefer-static \
 	-Ddefault_library=static -Dc_link_args="-static -s"
 
-.PHONY: all run dev static check test test-vm test-fleet test-page judge clean-room bench lint format fuzz deb rpm dist install clean help
+.PHONY: all run dev static check test test-slow test-vm nightly nightly-races nightly-vm test-fleet test-page judge clean-room bench lint format fuzz deb rpm dist install clean help
 .PHONY: setup-build setup-test setup-bench setup-lint setup-fuzz setup-deb setup-rpm setup-clean-room
 
 all: build/build.ninja ## optimised build: build/uncore
@@ -36,6 +36,9 @@ check: build-check/build.ninja ## after each edit: unit tests without sanitizers
 
 test: build-dev/build.ninja ## all tests that need no virtual machine, on the development build
 	@tools/run-tests build-dev
+
+test-slow: build-dev/build.ninja ## tests that take long: slow clients, passwords, TLS, all commands on all machines
+	@tools/run-tests build-dev --suite slow
 
 test-vm: ## tests against the kernel's own drivers, in virtual machines: build-vm/results.txt
 	@tests/vm/prepare
@@ -61,6 +64,16 @@ judge: all ## formulas of perf, PCM and LIKWID, and perf's names of events: docs
 	@tests/judge/prepare
 	@UNCORE=build/uncore tests/judge/judge.py
 	@UNCORE=build/uncore tests/judge/names.py
+
+nightly: ## what takes hours: every model and boot of the virtual machines, 10^8 torn readings, slow tests, judges, long fuzzing
+	@$(MAKE) -k FUZZ_SECONDS=600 test-slow nightly-races nightly-vm judge fuzz
+
+nightly-races: build-dev/build.ninja
+	@tools/run-tests build-dev --suite long
+
+nightly-vm:
+	@tests/vm/prepare
+	@tests/vm/test -a
 
 clean-room: setup-clean-room ## `make run` and `make test` in a minimal Debian 12 and 13 (SUITE=bookworm: one); needs root
 	@tools/clean-room $(SUITE)

@@ -4,6 +4,7 @@
 
 load helpers
 
+# bats test_tags=slow
 @test "status 0 means complete output, whichever allocation fails" {
 	[ -n "${UNCORE_FAIL_ALLOC-}" ] || skip 'UNCORE_FAIL_ALLOC names no library'
 	# By hand: UNCORE_FAIL_COUNT=5000

@@ -33,6 +33,7 @@ MACHINE=$MACHINES/intel-skx-4socket-offline.txt
 	jq -e 'any(.root_ports[]; .address == "0000:57:00.0" and .socket == null and .pmus == [])' <<<"$output"
 }
 
+# bats test_tags=slow
 @test "rows, ports, devices and links keep their socket when the other socket or a CPU goes offline" {
 	mkdir "$BATS_TEST_TMPDIR/machine"
 	helper offline "${UNCORE_PLAIN:-$UNCORE}" "$BATS_TEST_TMPDIR/machine"

@@ -255,6 +255,7 @@ decodes() {
 	shows $'schema|time\x1finterval\x1f'
 }
 
+# bats test_tags=slow
 @test "no line is longer than a terminal of 40 or 80 columns, whatever the command and the machine" {
 	local sim command commands columns uncore widest said=$BATS_TEST_TMPDIR/said stderr
 

@@ -77,6 +77,7 @@ agrees() {
 	agrees more 150
 }
 
+# bats test_tags=slow
 @test "random lists of terms, for the formats of every PMU" {
 	agrees random 9000
 }

@@ -49,6 +49,7 @@ record() {
 	"$UNCORE" --source "$SPR" record -o "$file" -I 1ms "$@"
 }
 
+# bats test_tags=slow
 @test "each preset on each simulation" {
 	local sim preset all=$UNCORE UNCORE
 

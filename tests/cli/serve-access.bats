@@ -76,6 +76,7 @@ code() {
 	stop TERM
 }
 
+# bats test_tags=slow
 @test "--web-config: TLS and client certificates" {
 	local tls='tls_server_config: {cert_file: server.pem, key_file: server-key.pem' to
 
@@ -145,6 +146,7 @@ log_in() {
 	PY
 }
 
+# bats test_tags=slow
 @test "--web-config: wrong passwords from other addresses do not delay a first login" {
 	local seconds addresses
 
@@ -160,6 +162,7 @@ log_in() {
 	done
 }
 
+# bats test_tags=slow
 @test "--web-config: unknown users and wrong passwords take the same time" {
 	local user
 
@@ -182,6 +185,7 @@ log_in() {
 	stop TERM
 }
 
+# bats test_tags=slow
 @test "an endless password check delays neither slow clients nor the end" {
 	local begin
 
@@ -215,6 +219,7 @@ told() {
 	: >errors
 }
 
+# bats test_tags=slow
 @test "--web-config: a new certificate or password is taken without a lost connection" {
 	local clients=()
 

@@ -396,6 +396,7 @@ answers() {
 	stop TERM
 }
 
+# bats test_tags=slow
 @test "a client that sends its headers slowly is disconnected, while others are served" {
 	serve --source "$SIM_SPR" serve --listen unix:socket -I 50ms
 	python3 -S - <<-'PYTHON'
@@ -420,6 +421,7 @@ answers() {
 	stop TERM
 }
 
+# bats test_tags=slow
 @test "clients that do not read keep few old texts in memory" {
 	# The sanitizer keeps what is freed.
 	# shellcheck disable=SC2034 # of serve()
@@ -457,6 +459,7 @@ answers() {
 	stop TERM
 }
 
+# bats test_tags=slow
 @test "more clients than the limit: when they are gone, others are served" {
 	serve --source "$SIM_SPR" serve --listen unix:socket -I 50ms
 	python3 -S - <<-'PYTHON'

@@ -4,6 +4,7 @@
 
 load helpers
 
+# bats test_tags=slow
 @test "a snapshot of every machine gives the same list, topo, doctor, pcie and explain" {
 	local machine command words file=$BATS_TEST_TMPDIR/file.txt plain=$BATS_TEST_TMPDIR/plain.txt
 

@@ -183,6 +183,7 @@ compare() {
 	done
 }
 
+# bats test_tags=slow
 @test "abandoned streams and unread documents do not lock out other clients" {
 	# The sanitizer keeps what is freed.
 	# shellcheck disable=SC2034 # of serve()
