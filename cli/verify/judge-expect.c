@@ -147,11 +147,6 @@ bool verify_is_witness(const struct verify_cell *c)
 	return w && strcmp(c->family, w->name) == 0;
 }
 
-bool verify_is_latency(const struct verify_expectation *e)
-{
-	return e->group == VERIFY_LATENCIES || e->group == VERIFY_QUEUES;
-}
-
 void verify_name_peak(const char *from, struct verify_cell *into)
 {
 	bool of_user = strcmp(from, "the user") == 0;

@@ -131,6 +131,7 @@ static int read_cells(void *context, struct verify_reading *into)
 		witnesses_read(&v->witnesses, &v->run, into);
 	for (size_t i = v->run.first_cell; !err && i < v->counted_end; i++, into++) {
 		const struct uncore_row *row = uncore_sample_row(v->sample, v->rows[i]);
+		const enum verify_group group = v->run.cells[i].expected->group;
 		bool whole = (row->quality == UNCORE_MEASURED || row->quality == UNCORE_SUSPECT) &&
 			     !(row->counted->coverage < 0.999);
 
@@ -140,8 +141,9 @@ static int read_cells(void *context, struct verify_reading *into)
 		if (whole)
 			into->amount = isfinite(row->weight) ? row->value * row->weight
 							     : row->counted->amount;
-		if (!verify_is_latency(v->run.cells[i].expected))
+		if (group != VERIFY_LATENCIES && group != VERIFY_QUEUES)
 			continue;
+		/* The amount is the ns of requests. */
 		if (whole) {
 			into->amount *= 1e9;
 			into->requests = row->weight;

@@ -172,8 +172,6 @@ int verify_socket_of(const struct verify_series *s, const struct verify_expectat
 /* Whether the cell must count all data of the series; if not, it must count nothing. */
 bool verify_is_expected(const struct verify_series *s, const struct verify_cell *c);
 bool verify_is_far(const struct verify_series *s);
-/* Whether its amounts are the ns of requests. */
-bool verify_is_latency(const struct verify_expectation *e);
 
 /* A witness measures the same as a metric of this family, in another way. */
 struct verify_witness {
