@@ -76,7 +76,11 @@ int __wrap_close(int fd)
 int __wrap_ioctl(int fd, unsigned long request, ...)
 {
 	struct event *e = &kernel.events[fd - FIRST];
+	va_list args;
 
+	va_start(args, request);
+	assert_int_equal(va_arg(args, int), 0); /* the members of a leader count when it does */
+	va_end(args);
 	assert_true(e->open && e->leader == fd - FIRST);
 	if (e->ended) {
 		errno = ENODEV;
@@ -337,6 +341,7 @@ static void slow_calls_are_repeated(void **state)
 		for (size_t k = 0; k + 1 < cases[i].reads; k++)
 			begin_ns += cases[i].calls_ns[k];
 		assert_int_equal(m->readings[0].at_ns, begin_ns + cases[i].took_ns / 2);
+		assert_int_equal(m->now_ns, m->readings[0].at_ns);
 	}
 }
 

@@ -251,6 +251,8 @@ static void modules_are_placed_by_their_names(void **state)
 		{"+PROC_1_DIMM_1 +PROC_1_DIMM_4", UNEVEN},
 		{"+A3 +A4", UNEVEN},
 		{"only +DIMM_1 +DIMM_2", UNKNOWN},
+		/* all slots, as those without a module show */
+		{"only +DIMM_1 DIMM_2 +DIMM_3 DIMM_4", EVEN},
 		/* letters of channels, A to F of the first socket */
 		{"only +DIMM_A1 +DIMM_B1", UNKNOWN},
 	};
@@ -292,6 +294,8 @@ static void modules_share_channels_by_their_names(void **state)
 		{"+ChannelA-DIMM0 +ChannelA-DIMM1 ChannelB-DIMM0 ChannelB-DIMM1", 1, 2, 1},
 		{"+DIMM_0@P0_CHANNEL_A +DIMM_1@P0_CHANNEL_A DIMM_0@P0_CHANNEL_B", 1, 8, 1},
 		{"+DIMM_0@P0_CHANNEL_A +DIMM_0@P1_CHANNEL_A", 2, 8, 1},
+		/* no letter of a channel */
+		{"+DIMM_0@P0_CHANNEL_AX +DIMM_1@P0_CHANNEL_AX DIMM_0@P0_CHANNEL_BX", 1, 8, 2},
 		/* Dell's letters are processors, and each slot from 1 on is another channel. */
 		{"+DIMM_A1 +DIMM_A2 DIMM_A3 DIMM_A4 DIMM_A5 DIMM_A6", 1, 4, 2},
 		{"only +DIMM_A1 +DIMM_A2", 1, 4, 2},

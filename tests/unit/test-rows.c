@@ -286,6 +286,28 @@ static void a_socket_without_pmu(void **state)
 	toy_end(&t);
 }
 
+/* The first socket may be the one without. */
+static void the_first_socket_without_pmu(void **state)
+{
+	static const struct expected sockets[] = {
+		{0, NULL, NULL, NAN, 100e9, UNCORE_UNAVAILABLE,
+		 "socket 0 has no PMU of toy-channel"},
+		{1, NULL, NULL, 1e9, 100e9, UNCORE_MEASURED, NULL},
+	};
+	struct toy t;
+
+	(void)state;
+	make(&t, UNCORE_LEVEL_SOCKET, RATES);
+	machine_pmu(&t.tree, "channel_0", "34\n", "2\n");
+	uncore_monitor_free(t.m);
+	toy_ok(&t, uncore_scan(t.u));
+	toy_ok(&t, uncore_monitor_new(&t.m, t.u));
+	toy_ok(&t, uncore_monitor_set_level(t.m, UNCORE_LEVEL_SOCKET));
+	play(&t, "toy-channel/x.bandwidth");
+	assert_rows(&t, sockets, 2);
+	toy_end(&t);
+}
+
 /* Its CPUs are in no topology file, and in no cpumask. */
 static void a_socket_that_is_offline(void **state)
 {
@@ -487,6 +509,7 @@ int main(void)
 		cmocka_unit_test(events_have_a_role_one_by_one_only),
 		cmocka_unit_test(a_role_without_its_file),
 		cmocka_unit_test(a_socket_without_pmu),
+		cmocka_unit_test(the_first_socket_without_pmu),
 		cmocka_unit_test(a_socket_that_is_offline),
 		cmocka_unit_test(gaps_of_all_kinds_have_reasons),
 		cmocka_unit_test(a_port_is_on_one_socket),
