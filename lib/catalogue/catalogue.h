@@ -30,7 +30,7 @@ struct uncore_metric {
 	const char *doubt;    /* why its rows are suspect, as a sentence; NULL: they are not */
 	/* Rows are not suspect if this is not 0; NULL: they always are. */
 	struct unc_formula *unless;
-	bool each_pmu;              /* `unless` must hold for each PMU alone, too */
+	bool each_pmu; /* `unless` must hold for each PMU alone, too */
 	const struct uncore_alternative *alternatives; /* for a metric with a doubt */
 	size_t alternative_count;
 	const char *otherwise; /* why other CPU models have no formula; NULL: unknown */
@@ -44,16 +44,16 @@ struct uncore_metric {
 	size_t bin; /* the index of this bin */
 	/* Frequency of the cycles from which its time is computed; 0: the host's time. */
 	double clock_hz;
-	uint64_t clock_events; /* a bit for each of `events` that counts such cycles */
-	bool checked;          /* `missing` is set */
-	char *missing;         /* why it cannot be planned here; NULL: it can */
+	uint64_t clock_events;             /* a bit for each of `events` that counts such cycles */
+	bool checked;                      /* `missing` is set */
+	char *missing;                     /* why it cannot be planned here; NULL: it can */
 	struct uncore_metric_event *shown; /* `events` for the API, made at first use */
 };
 
 /* Machines on which PMUs of the family are expected. */
 struct unc_expectation {
-	bool other_model;   /* its `models` do not list this machine's CPU */
-	bool on_this_cpu;   /* its `models` list this machine's CPU */
+	bool other_model; /* its `models` do not list this machine's CPU */
+	bool on_this_cpu; /* its `models` list this machine's CPU */
 	/* A glob below the root; a match shows that the hardware exists; or NULL. */
 	const char *path;
 	const char *flag;   /* an x86 CPU flag; without it the driver registers no PMU; or NULL */
@@ -82,8 +82,8 @@ extern const struct unc_filter_word {
 } unc_filter_words[UNC_FILTERS];
 
 struct unc_filter {
-	const char *title;       /* NULL: the family has no such filter */
-	const char *terms;       /* "src_bdf={bdf},src_bdf_en=0x1"; NULL: one of `values` */
+	const char *title; /* NULL: the family has no such filter */
+	const char *terms; /* "src_bdf={bdf},src_bdf_en=0x1"; NULL: one of `values` */
 	/* GPU: "nr_gpu", a value whose number is in the role's file; or NULL. */
 	const char *count;
 	struct unc_word *values; /* "cpu", "src_loc_cpu=0x1" */
@@ -308,11 +308,11 @@ struct unc_family {
 	const char *cpu_model;
 	struct unc_word *models; /* "skx", "intel/6/85"; none: all CPUs */
 	size_t model_count;
-	bool on_this_cpu;           /* false: `models` does not list this machine's CPU */
-	bool names_this_cpu;        /* `models` lists this machine's CPU */
-	bool everywhere;            /* any machine may have it, also a guest: not an uncore PMU */
-	unsigned counters;          /* events that a PMU counts at once; 0: all */
-	bool each_socket;           /* every socket of a machine has such PMUs */
+	bool on_this_cpu;    /* false: `models` does not list this machine's CPU */
+	bool names_this_cpu; /* `models` lists this machine's CPU */
+	bool everywhere;     /* any machine may have it, also a guest: not an uncore PMU */
+	unsigned counters;   /* events that a PMU counts at once; 0: all */
+	bool each_socket;    /* every socket of a machine has such PMUs */
 	/* The device at the other end of its PMUs; NULL: by role_attribute. */
 	const char *role;
 	const char *role_attribute; /* the PMU's file that shows the role; NULL: no role */

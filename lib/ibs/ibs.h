@@ -59,8 +59,8 @@ struct unc_ibs {
 
 /* Positions in records of PERF_RECORD_SAMPLE. */
 struct unc_ibs_layout {
-	size_t skip;     /* bytes of a sample before its raw data */
-	size_t id_at;    /* position of the event's id among these bytes */
+	size_t skip;  /* bytes of a sample before its raw data */
+	size_t id_at; /* position of the event's id among these bytes */
 	/* Ids of the event among several: 64 bits each, unaligned; NULL: one event. */
 	const void *ids;
 	size_t id_count;

@@ -218,7 +218,7 @@ void unc_events_finish(struct unc_events *l)
 
 struct encoder {
 	const struct uncore_pmu *pmu;
-	const char *user;                 /* the user's list of terms */
+	const char *user; /* the user's list of terms */
 	/* The alias whose terms are being put; NULL: the user's terms. */
 	const struct uncore_alias *alias;
 	unsigned number; /* number of the current assignment, from 1 */

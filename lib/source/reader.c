@@ -21,7 +21,7 @@ struct reader {
 	struct unc_readers *all;
 	pthread_t thread;
 	bool threaded;
-	cpu_set_t *set; /* has this CPU alone; NULL if the reader has no thread */
+	cpu_set_t *set; /* has this CPU alone; for the thread */
 	size_t set_size;
 	sem_t go;
 	atomic_bool pending; /* neither the thread nor the caller has taken the items of this run */

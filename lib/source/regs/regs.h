@@ -107,10 +107,10 @@ struct unc_regs_counter {
 	double per_cycle; /* its greatest count in one cycle; 0: unknown */
 	/* Its greatest count in one second, from that and the file; 0: unknown. */
 	double most_per_s;
-	double packet_bytes; /* for packets of a fixed size: the size; else 0 */
-	bool programmable;   /* its control register selects what it counts */
-	unsigned number;     /* its number among the programmable counters */
-	uint64_t control;    /* offset of its control register */
+	double packet_bytes;       /* for packets of a fixed size: the size; else 0 */
+	bool programmable;         /* its control register selects what it counts */
+	unsigned number;           /* its number among the programmable counters */
+	uint64_t control;          /* offset of its control register */
 	const struct unc_yaml *at; /* its entry in the file */
 };
 
@@ -221,7 +221,7 @@ int unc_regs_scan(struct unc_regs *r, const struct unc_root *root,
 
 struct unc_regs_io {
 	const struct unc_regs *regs;
-	int fd;          /* -1: not open */
+	int fd; /* -1: not open */
 	/* Offset of the instance in the file; for MSRs it is added to their numbers. */
 	uint64_t offset;
 	uint64_t end; /* end of the block in its file; 0: the length cannot change */
@@ -326,8 +326,8 @@ struct unc_regs_instance {
 struct unc_regs_source {
 	struct unc_source base;
 	const struct unc_regs *regs;
-	bool freezes;  /* instances are frozen or latched for each reading */
-	bool adds_up;  /* reading a counter sets it to 0 */
+	bool freezes; /* instances are frozen or latched for each reading */
+	bool adds_up; /* reading a counter sets it to 0 */
 	/* One instance may stop all others of its device, so they are unfrozen together. */
 	bool together;
 	struct uncore_counter *plan;
