@@ -290,6 +290,13 @@ static int control_record(void *context, const struct control_request *q, const 
 	return err ? fail(r) : CLI_OK;
 }
 
+/* A file without an interval would be no recording, and in the way of the next one. */
+static void remove_empty(const struct record *r)
+{
+	move_file(r->o.path, NULL);
+	cli_error("%s: nothing was recorded: no interval has ended", r->o.path);
+}
+
 static int end_record(struct record *r, int status)
 {
 	int err = 0;
@@ -303,7 +310,9 @@ static int end_record(struct record *r, int status)
 		r->intervals -= r->file.batch_count;
 		status = fail(r);
 	}
-	if (r->open && !r->o.flight_ns && (r->intervals || !r->failed))
+	if (r->open && r->file.created && !r->intervals && !r->failed)
+		remove_empty(r);
+	else if (r->open && !r->o.flight_ns && (r->intervals || !r->failed))
 		cli_error("%s: recorded %llu interval%s in %llu file%s", r->o.path,
 			  (unsigned long long)r->intervals, r->intervals == 1 ? "" : "s",
 			  (unsigned long long)r->rotated + 1, r->rotated ? "s" : "");
@@ -311,6 +320,29 @@ static int end_record(struct record *r, int status)
 		recording_close(&r->file);
 	trigger_free(&r->trigger);
 	return status;
+}
+
+static void say_interrupted(int sig)
+{
+	static const char text[] =
+		"uncore: ended by a signal before counting began: nothing was recorded\n";
+	ssize_t n = write(STDERR_FILENO, text, sizeof(text) - 1);
+
+	(void)n;
+	signal(sig, SIG_DFL);
+	raise(sig); /* when this function returns */
+}
+
+/* Before stat_run() blocks signals, the machine is scanned, which may take seconds. There is no file yet. */
+static void prepare_signals(void)
+{
+	static const int stops[] = {SIGINT, SIGTERM, SIGHUP};
+	const struct sigaction action = {.sa_handler = say_interrupted};
+	struct sigaction old;
+
+	for (size_t i = 0; i < sizeof(stops) / sizeof(*stops); i++)
+		if (sigaction(stops[i], NULL, &old) == 0 && old.sa_handler == SIG_DFL)
+			sigaction(stops[i], &action, NULL);
 }
 
 /* Chooses the default presets that this machine can count. */
@@ -421,6 +453,7 @@ int cmd_record(struct cli *cli, int argc, char **argv)
 	cli->takes_snapshot = true;
 	sink.file = r.o.path;
 	status = prepare_flight(&r);
+	prepare_signals();
 	if (!status)
 		status = cli_open(cli);
 	/* Levels of rows that need no further counters. */

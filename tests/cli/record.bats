@@ -35,6 +35,15 @@ is() {
 	[ "$found" = "$3" ] || fail "$2: '$found' and not '$3'"
 }
 
+# catches PID MASK: whether the command, and not the shell that becomes it, has a handler for the signals of the mask.
+catches() {
+	local mask
+
+	[[ $(readlink "/proc/$1/exe") != */bash ]] || return 1
+	mask=$(sed -n 's/^SigCgt:[[:space:]]*//p' "/proc/$1/status")
+	(((0x${mask:-0} & $2) != 0))
+}
+
 # begin FILE OPTION...: in the background; returns when intervals are in the file. Its number is in $pid.
 begin() {
 	local file=$1
@@ -176,6 +185,32 @@ begin() {
 		chmod a-w a.uncore
 		is a.uncore 'PRAGMA integrity_check' ok
 	done
+}
+
+@test "a signal before the first interval says so, and leaves no file" {
+	local signal child plain=${UNCORE_PLAIN:-$UNCORE}
+
+	# Reading the machine takes a second here.
+	for signal in TERM:0x4000 HUP:0x1; do
+		LD_PRELOAD="$UNCORE_BUILD_ROOT/tests/delay-read.so" DELAY_READ_PER_CENT=100 \
+			"$plain" record -o a.uncore -e software/cpu-clock/ -I 1s --timeout 20s 2>messages &
+		child=$!
+		until catches "$child" "${signal#*:}"; do
+			kill -0 "$child" || fail "$(cat messages)"
+		done
+		kill "-${signal%:*}" "$child"
+		! wait "$child" || fail 'the process has not died of the signal'
+		grep -qx 'uncore: ended by a signal before counting began: nothing was recorded' messages || fail "$(cat messages)"
+		! ls a.uncore* || fail 'a file'
+	done
+	# While the delay passes, there is a file.
+	"$UNCORE" --source "$SIM_SPR" record -o a.uncore mem -I 1s -D 20s 2>messages &
+	child=$!
+	until [ -s a.uncore ]; do kill -0 "$child"; done
+	kill -TERM "$child"
+	wait "$child" || fail "$(cat messages)"
+	grep -qx 'uncore: a.uncore: nothing was recorded: no interval has ended' messages || fail "$(cat messages)"
+	! ls a.uncore* || fail 'a file'
 }
 
 @test "committed intervals survive SIGKILL" {
@@ -446,12 +481,9 @@ above() {
 }
 
 @test "the flight recorder writes at SIGUSR2" {
-	local caught
-
 	"$UNCORE" --source "$SIM_SPR" record -o f.uncore mem -I 10ms --flight 10s 2>messages &
 	for _ in {1..600}; do
-		caught=$(sed -n 's/^SigCgt:[[:space:]]*//p' /proc/$!/status)
-		[ $((0x${caught:-0} & 0x800)) -eq 0 ] || kill -USR2 $! # else it would end it
+		! catches $! 0x800 || kill -USR2 $! # else it would end it
 		sleep 0.1
 		! grep -q written messages || break
 	done
