@@ -496,8 +496,10 @@ const char *uncore_pmu_associated_cpus(const struct uncore_pmu *pmu)
 	/* Reading at first use is not a change for the caller. */
 	struct uncore_pmu *p = (struct uncore_pmu *)pmu;
 
-	if (!p->associated && p->root)
+	if (!p->associated_read && p->root) {
+		p->associated_read = true;
 		p->associated = read_optional(p, "associated_cpus");
+	}
 	return p->associated;
 }
 

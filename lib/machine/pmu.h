@@ -35,6 +35,7 @@ struct uncore_pmu {
 	char *alias;      /* NULL: none */
 	char *identifier; /* NULL: none */
 	char *associated; /* the file `associated_cpus`, a list, read at first use; NULL: none */
+	bool associated_read;
 	uint32_t type;
 	bool is_core;
 	char *broken;            /* why it cannot count; NULL: it can */
