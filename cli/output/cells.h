@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* The cells of records. In the record of a row most of them are as they were an interval ago, and the clocks are as in the
- * record above: these are copied, and only the others are made. */
+/* The cells of records. In the record of a row most of them are as they were an interval ago, and
+ * the clocks are as in the record above: these are copied, and only the others are made. */
 #ifndef CLI_CELLS_H
 #define CLI_CELLS_H
 
-#include "base/json.h"
+#include "base/buffer.h"
 
+struct field;
 struct out;
 
 /* The latest record of a row. */
@@ -15,8 +16,8 @@ struct cells {
 	struct buffer line;
 };
 
-/* Appends the cells of a record to out->to. `put` makes one: its text depends on the field and on what all
- * records have in common, and on nothing else. */
+/* Appends the cells of a record to out->to. `put` makes one: its text depends on the field and on
+ * what all records have in common, and on nothing else. */
 void cells_print(struct out *out, const struct field *fields,
 		 void (*put)(struct out *out, const struct field *field));
 void cells_free(struct cells *cells, size_t count);
