@@ -25,12 +25,13 @@ void buffer_vprintf(struct buffer *b, const char *fmt, va_list args)
 	__attribute__((format(printf, 2, 0)));
 /* Adds the file of that path. Returns 0 or its errno. */
 int buffer_read(struct buffer *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* Adds a file that the user names. One that is no regular file (a FIFO, a device) could block the caller for good, or never end: it
- * is refused, as one of more than `most` bytes. Returns NULL or why not, with errno of a failed system call, else 0. */
+/* Adds a file that the user names. One that is no regular file (a FIFO, a device) could block the
+ * caller for good, or never end: it is refused, as one of more than `most` bytes. Returns NULL or
+ * why not, with errno of a failed system call, else 0. */
 const char *buffer_read_file(struct buffer *b, const char *path, size_t most);
-/* Replaces the file of that name below `dir` (or AT_FDCWD), which all may read: a reader finds the old text or the new one. It is
- * made as `temporary`, in place of one that a killed process has left, and stored safely before that with `sync`. Returns 0
- * or an errno. */
+/* Replaces the file of that name below `dir` (or AT_FDCWD), which all may read: a reader finds the
+ * old text or the new one. It is made as `temporary`, in place of one that a killed process has
+ * left, and stored safely before that with `sync`. Returns 0 or an errno. */
 int buffer_replace(const struct buffer *b, int dir, const char *temporary, const char *name,
 		   bool sync);
 /* The text; "" when there is none. */
@@ -45,8 +46,8 @@ void buffer_wrap(struct buffer *b, size_t indent, size_t width, const char *text
 void buffer_hang(struct buffer *b, size_t indent, size_t width, const char *label,
 		 const char *text);
 
-/* Characters that begin and end a coloured text; writer_flush() makes the terminal's sequences of them, or
- * removes them. text_width() does not count them. */
+/* Characters that begin and end a coloured text; writer_flush() makes the terminal's sequences of
+ * them, or removes them. text_width() does not count them. */
 #define COLOR_END "\1"
 #define COLOR_GOOD "\2" /* little load */
 #define COLOR_WARN "\3" /* scaled, much load */

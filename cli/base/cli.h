@@ -32,14 +32,14 @@ struct cli_collector {
 	void *context;
 	int (*take)(void *context, uint64_t wall_ns, struct buffer *text); /* an exit code */
 	bool later; /* not the first recording that has intervals */
-	/* Of the first one: the output file, and the line before the records, or NULL. */
+	/* The first one's output file, and the line before its records, or NULL. */
 	const char *file;
 	bool append;
 	char *header;
 };
 
-/* CPUs by number, as many as the library reads: cpu_set_t alone ends at 1,023, and the kernel then refuses to
- * write into it on larger machines. */
+/* CPUs by number, as many as the library reads: cpu_set_t alone ends at 1,023, and the kernel then
+ * refuses to write into it on larger machines. */
 struct cli_cpus {
 	cpu_set_t parts[64];
 };
@@ -109,8 +109,8 @@ bool cli_replays(const struct cli *cli);
 /* Frees the machine and its source. */
 void cli_close(struct cli *cli);
 
-/* Prints the fixes for PMUs that are missing on this machine, if there are any: of those for these metrics ("pcie.*,cxl.*"; NULL:
- * all), or else what keeps all PMUs from being counted. */
+/* Prints the fixes for PMUs that are missing on this machine, if there are any: of those for these
+ * metrics ("pcie.*,cxl.*"; NULL: all), or else what keeps all PMUs from being counted. */
 void cli_advise(struct cli *cli, const char *metrics);
 
 /* ---- perfmon.c ---- */
@@ -131,7 +131,8 @@ int cli_fail(const struct cli *cli, int err);
 
 /* "uncore: ..." and a newline on standard error. */
 void cli_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-/* Sets what is called before anything is printed there, as of a screen that must be left first; NULL: nothing. */
+/* Sets what is called before anything is printed there, as of a screen that must be left first;
+ * NULL: nothing. */
 void cli_before_error(void (*call)(void));
 /* Shows on a terminal what the command is doing. The next error or output, or cli_waited(), removes
  * it. */
@@ -154,7 +155,8 @@ struct timespec cli_time_of(uint64_t ns);
 /* ISO 8601 with milliseconds, in UTC. */
 #define DATE_ROOM 40
 void cli_date(char into[DATE_ROOM], uint64_t wall_ns);
-/* Sleeps until this time of CLOCK_MONOTONIC. Returns -EINTR if `stop_fd` becomes readable before. */
+/* Sleeps until this time of CLOCK_MONOTONIC. Returns -EINTR if `stop_fd` becomes readable
+ * before. */
 int cli_sleep_until(uint64_t then_ns, int stop_fd);
 
 /* Sets the monitor that is freed when memory runs out, which restores the registers that it has
@@ -192,13 +194,15 @@ bool cli_has_unnumbered(const struct uncore *u);
 /* Whether both texts are equal, or both are NULL. */
 bool cli_same(const char *a, const char *b);
 
-/* The index of the word in a list that ends with NULL; the index of the NULL if it is not in the list. */
+/* The index of the word in a list that ends with NULL; the index of the NULL if it is not in the
+ * list. */
 size_t cli_word(const char *const *words, const char *word);
 
-/* How many characters of the text are an unsigned decimal number such as 12, 1.5 or .5; 0: there is none. */
+/* How many characters of the text are an unsigned decimal number such as 12, 1.5 or .5; 0: there is
+ * none. */
 size_t cli_number_length(const char *text);
-/* Reads an unsigned decimal number such as 1.5 or 2e9, and moves `text` behind it. False: the text begins with something
- * else, such as nan, inf or 0x10, or the number is too large for a double. */
+/* Reads an unsigned decimal number such as 1.5 or 2e9, and moves `text` behind it. False: the text
+ * begins with something else, such as nan, inf or 0x10, or the number is too large for a double. */
 bool cli_number(const char **text, double *into);
 
 /* Matches a pattern, ignoring case: a shell pattern, or any part of the text. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* JSON: values and records as objects, where null is an unknown value; a line for each record, and documents with
- * indentation. */
+/* JSON: values and records as objects, where null is an unknown value; a line for each record, and
+ * documents with indentation. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -12,8 +12,8 @@
 
 #define JSON_SCHEMA 1
 
-/* There is no value, null in JSON, where it is not known: NULL, a number that is not finite, an id below
- * zero. */
+/* There is no value, null in JSON, where it is not known: NULL, a number that is not finite, an id
+ * below zero. */
 enum value_type {
 	VALUE_NONE,
 	VALUE_TEXT,
@@ -21,7 +21,7 @@ enum value_type {
 	VALUE_COUNT,
 	VALUE_ID,
 	VALUE_FLAG,
-	VALUE_JSON, /* a list or an object, freed by the function that prints the record; not in CSV */
+	VALUE_JSON, /* a list or an object, freed where the record is printed; not in CSV */
 };
 
 struct value {

@@ -113,8 +113,8 @@ static bool has_metric(const struct uncore *u, const char *family, const char *l
 	return has;
 }
 
-/* Prints each fix once: those of families with such metrics; with NULL those of no family, as of permissions. False: no
- * fix was printed. */
+/* Prints each fix once: those of families with such metrics; with NULL those of no family, as of
+ * permissions. False: no fix was printed. */
 static bool print_fixes(const struct uncore *u, const char *metrics)
 {
 	const char *printed[16];

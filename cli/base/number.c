@@ -75,8 +75,8 @@ struct decimal {
 	int exponent;
 };
 
-/* The quotient m x 2^shift / 10^power, and how its remainder compares with the half of the divisor: less, equal or more
- * than 0. All is exact: m has 53 bits, and the number is below 2^64. */
+/* The quotient m x 2^shift / 10^power, and how its remainder compares with the half of the divisor:
+ * less, equal or more than 0. All is exact: m has 53 bits, and the number is below 2^64. */
 static uint64_t divide(uint64_t m, int shift, int power, int *rest)
 {
 	uint64_t low = shift < 0 ? m & ((UINT64_C(1) << -shift) - 1) : 0;
@@ -101,8 +101,8 @@ static uint64_t multiply(uint64_t m, int shift, int power, int *rest)
 	return (uint64_t)(product >> -shift);
 }
 
-/* Rounds as printf does: to the nearest, and from the middle to an even digit. False: the number is too large or too small
- * for integers. */
+/* Rounds as printf does: to the nearest, and from the middle to an even digit. False: the number is
+ * too large or too small for integers. */
 static bool round_to(struct decimal *d, double size, int count)
 {
 	uint64_t bits, m;
@@ -113,7 +113,8 @@ static bool round_to(struct decimal *d, double size, int count)
 	memcpy(&bits, &size, sizeof(bits));
 	shift = (int)(bits >> FRACTION_BITS) - 1023 - FRACTION_BITS;
 	m = (bits & ((UINT64_C(1) << FRACTION_BITS) - 1)) | UINT64_C(1) << FRACTION_BITS;
-	/* The logarithm of the power of two: 1233 / 4096 is that of 2. It is right or one too low. */
+	/* The logarithm of the power of two: 1233 / 4096 is that of 2. It is right or one too
+	 * low. */
 	d->exponent = (shift + FRACTION_BITS) * 1233 >> 12;
 	for (int i = 0; i < 2; i++, d->exponent++) {
 		power = count - 1 - d->exponent;

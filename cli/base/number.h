@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Numbers as text, by integer arithmetic: printing them with printf would take most of the time of an interval. */
+/* Numbers as text, by integer arithmetic: printing them with printf would take most of the time of
+ * an interval. */
 #ifndef CLI_NUMBER_H
 #define CLI_NUMBER_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* --perfmon: the vendors' own JSON of events, Intel's perfmon repository or Linux's pmu-events, in the text form
- * that the library takes (tools/make-names). */
+/* --perfmon: the vendors' own JSON of events, Intel's perfmon repository or Linux's pmu-events, in
+ * the text form that the library takes (tools/make-names). */
 #include <dirent.h>
 #include <errno.h>
 #include <jansson.h>
@@ -17,8 +17,9 @@
 #define LONGEST_PATTERN 200
 #define LARGEST_FILE ((size_t)64 << 20)
 
-/* "GenuineIntel-6-55-[01234]"; without a stepping it is for all. 1: it fits, 0; -EINVAL: no such pattern. Compiling nests as the
- * parentheses do, and multiplies by repetitions, which no mapfile has. */
+/* "GenuineIntel-6-55-[01234]"; without a stepping it is for all. 1: it fits, 0; -EINVAL: no such
+ * pattern. Compiling nests as the parentheses do, and multiplies by repetitions, which no mapfile
+ * has. */
 static int fits(const char *pattern, const char *cpu)
 {
 	regmatch_t match;

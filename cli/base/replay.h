@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A recording as the source of a command. What opens it is not needed here, so that a command can be built without
- * SQLite. */
+/* A recording as the source of a command. What opens it is not needed here, so that a command can
+ * be built without SQLite. */
 #ifndef CLI_REPLAY_H
 #define CLI_REPLAY_H
 
@@ -20,9 +20,9 @@ struct replay {
 	bool gap;    /* or another part of the region, with which uncore_monitor_resume() begins */
 	bool region; /* a region was requested */
 	bool empty;  /* an error: no interval in the requested time or region */
-	uint64_t
-		missed_now; /* intervals that the recorder missed, in the latest one that was read; */
-	uint64_t missed;    /* in all */
+	/* Intervals that the recorder missed, in the latest one that was read; */
+	uint64_t missed_now;
+	uint64_t missed; /* in all */
 	/* --as-recorded: copies the rows of a sample of the latest interval, with the recorded
 	 * values. Prints errors; returns an exit code. NULL: values are computed with the formulas
 	 * of this version. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What people read: values with four significant digits and the prefix that suits them; aligned columns, whose
- * cells are kept until the table is printed, when their widths are known. */
+/* What people read: values with four significant digits and the prefix that suits them; aligned
+ * columns, whose cells are kept until the table is printed, when their widths are known. */
 #include "base/table.h"
 
 #include <math.h>
@@ -273,8 +273,8 @@ static const char *put_row(struct table *t, const char *cell, struct buffer *to)
 	return cell + strlen(cell) + 1;
 }
 
-/* Takes from the columns with the trait, or from all but the first, from the last on, what does not fit: a column goes
- * below its row, or (TABLE_ALONE) is as narrow as its title. */
+/* Takes from the columns with the trait, or from all but the first, from the last on, what does not
+ * fit: a column goes below its row, or (TABLE_ALONE) is as narrow as its title. */
 static void narrow(struct table *t, int trait, size_t *excess)
 {
 	for (size_t i = 0; i < t->column_count && *excess; i++) {

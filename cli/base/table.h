@@ -31,7 +31,8 @@ enum units {
 
 void human_value_in(struct human *h, double value, const char *unit, enum units units);
 
-/* A reason of the library with its numbers as values are printed: "25000000000 B/s" becomes "25.00 GB/s". */
+/* A reason of the library with its numbers as values are printed: "25000000000 B/s" becomes "25.00
+ * GB/s". */
 void human_text(struct buffer *to, const char *text);
 
 /* Those of human_value() from now on: "si", "iec", "raw"; false: none of them. */
@@ -39,7 +40,8 @@ bool human_set_units(const char *name);
 
 enum {
 	TABLE_RIGHT = 1, /* aligned to the right */
-	/* On a terminal that is too narrow for all columns, before any other but the first goes below, too: */
+	/* On a terminal that is too narrow for all columns, before any other but the first goes
+	 * below, too: */
 	TABLE_BELOW = 2, /* cells go below their row, with the title */
 	TABLE_ALONE =
 		4, /* a cell that is too long has a line of its own, the rest of its row follows */
@@ -63,7 +65,8 @@ struct table {
 	size_t at;                    /* cell of the current row that comes next */
 	bool titled;
 	bool steady; /* printed again and again: the widths leave room for values to come */
-	bool flows; /* texts of the last column that make a line longer than text_columns() go below */
+	/* A text of the last column that makes a line longer than text_columns() goes below. */
+	bool flows;
 };
 
 /* `columns` ends with an entry without title and must outlive the table. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The last step of a text for people: lines as long as the terminal is wide, its colours and its characters. */
+/* The last step of a text for people: lines as long as the terminal is wide, its colours and its
+ * characters. */
 #include "base/terminal.h"
 
 #include <stdlib.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Where text is written: whole pieces, to a file *.zst compressed; a full disk is reported, a closed pipe is not. */
+/* Where text is written: whole pieces, to a file *.zst compressed; a full disk is reported, a
+ * closed pipe is not. */
 #include "base/writer.h"
 
 #include <errno.h>
@@ -156,7 +157,8 @@ int writer_open(struct writer *w, const char *file, bool append)
 	return CLI_OK;
 }
 
-/* A reader that has stopped reading does not delay Ctrl-C. `regular`: writing does not wait for a reader. */
+/* A reader that has stopped reading does not delay Ctrl-C. `regular`: writing does not wait for a
+ * reader. */
 static int write_all(const struct writer *w, const struct buffer *text, bool regular, size_t *done)
 {
 	struct pollfd fds[] = {
@@ -184,7 +186,8 @@ static int write_all(const struct writer *w, const struct buffer *text, bool reg
 	return 0;
 }
 
-/* Takes the part of a line at the end of the file away again. The part of a block that is compressed does no harm. */
+/* Takes the part of a line at the end of the file away again. The part of a block that is
+ * compressed does no harm. */
 static void cut_partial_line(const struct writer *w, size_t done)
 {
 	const char *newline = done ? memrchr(w->text.data, '\n', done) : NULL;
@@ -223,7 +226,8 @@ static int flush(struct writer *w, bool end)
 		prepare(w);
 	cli_waited();
 	err = w->packer ? pack(w, end) : 0;
-	err = err ? err : write_all(w, text, is_regular(w->fd, &size), &done);
+	if (!err)
+		err = write_all(w, text, is_regular(w->fd, &size), &done);
 	if (err) {
 		cut_partial_line(w, done);
 		w->status = CLI_RUNTIME;
@@ -265,7 +269,8 @@ void writer_set_pager(bool on)
 	paged = on;
 }
 
-/* Of more lines than the terminal has, through a pager as git does it. True when that has shown it. */
+/* Shows a text of more lines than the terminal has through a pager, as git does it. True when the
+ * pager has shown it. */
 static bool show_paged(struct buffer *text)
 {
 	const char *pager = getenv("UNCORE_PAGER"), *term = getenv("TERM");

@@ -23,8 +23,8 @@ struct writer {
 /* `file` NULL or "-": standard output. Truncates without `append`. Returns an exit code. */
 int writer_open(struct writer *w, const char *file, bool append);
 
-/* Cleans and writes the text; on failure prints why (nothing for a closed pipe) and cuts a regular file back to
- * its last whole line, unless it is compressed. Returns an exit code. */
+/* Cleans and writes the text; on failure prints why (nothing for a closed pipe) and cuts a regular
+ * file back to its last whole line, unless it is compressed. Returns an exit code. */
 int writer_flush(struct writer *w);
 
 /* Flushes, too. The status of the first failure, as an exit code. */

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "commands/options.h"
 #include "base/buffer.h"
 #include "base/writer.h"
+#include "commands/options.h"
 
 struct completion {
 	struct cli *cli;

@@ -10,10 +10,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "commands/options.h"
 #include "base/buffer.h"
 #include "base/json.h"
 #include "base/writer.h"
+#include "commands/options.h"
 
 #define MAP_SIZE 4096
 #define CONTROL 0x100
@@ -37,8 +37,8 @@ static const struct {
 };
 enum { FREE, FROZEN_READ, CLEARED, LATCHED, WRITTEN, WINDOWS };
 
-/* The counters, in the order of their registers, each a share of the cycles: of several in one cycle at
- * most so many. */
+/* The counters, in the order of their registers, each a share of the cycles: of several in one
+ * cycle at most so many. */
 static const struct {
 	const char *name, *role, *title;
 	uint64_t share, of, per_cycle;
@@ -151,7 +151,8 @@ static int fail(const char *path)
 	return CLI_RUNTIME;
 }
 
-/* A directory of its own: what others have put into one that exists is neither followed nor changed. */
+/* A directory of its own: what others have put into one that exists is neither followed nor
+ * changed. */
 static int make_directory(struct demo *d)
 {
 	const char *temporary = getenv("XDG_RUNTIME_DIR");
@@ -258,8 +259,8 @@ static void move_to(struct demo *d, uint64_t cycles)
 	}
 }
 
-/* All counters are the same multiple of 2^32 - 1, so that each step carries, and halves of different
- * steps never fit together. Steps leave a reader the time to look twice. */
+/* All counters are the same multiple of 2^32 - 1, so that each step carries, and halves of
+ * different steps never fit together. Steps leave a reader the time to look twice. */
 static void carry(struct demo *d, uint64_t steps)
 {
 	uint64_t end = cli_now_ns() + 300;
@@ -272,8 +273,8 @@ static void carry(struct demo *d, uint64_t steps)
 		;
 }
 
-/* Does what the bits of the control register say, and then sets the status bit or clears what is done. True
- * while it is frozen. */
+/* Does what the bits of the control register say, and then sets the status bit or clears what is
+ * done. True while it is frozen. */
 static bool obey(struct demo *d)
 {
 	uint32_t *control = (uint32_t *)(d->map + CONTROL);

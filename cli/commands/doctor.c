@@ -38,7 +38,8 @@ void doctor_finding(const struct uncore_finding *f, struct buffer *to)
 		buffer_wrap(to, 9, text_columns(), f->why);
 	if (!f->fix)
 		return;
-	/* A command stays in one line, to be copied; a comment that makes it too long goes below. */
+	/* A command stays in one line, to be copied; a comment that makes it too long goes
+	 * below. */
 	comment = strstr(f->fix, "   # ");
 	if (!comment || strlen(fix) + strlen(f->fix) <= text_columns()) {
 		buffer_printf(to, "%s%s\n", fix, f->fix);

@@ -3,11 +3,11 @@
 #ifndef CLI_DOCUMENTS_H
 #define CLI_DOCUMENTS_H
 
-#include "base/cli.h"
 #include "base/buffer.h"
+#include "base/cli.h"
 #include "base/json.h"
 
-/* Of topo, and of doctor after uncore_diagnose(). */
+/* The documents of topo, and of doctor after uncore_diagnose(). */
 json_t *topo_document(struct uncore *u);
 json_t *doctor_document(struct uncore *u);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* --dry-run: prints every planned counter. */
+#include "base/writer.h"
 #include "commands/stat.h"
 #include "loop/plan.h"
-#include "base/writer.h"
 
 static void text_row(struct table *t, const struct uncore_counter *c, bool rounds)
 {

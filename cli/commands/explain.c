@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* `uncore explain`: which counters, which formula, from which document; and the equivalent perf command. */
+/* `uncore explain`: which counters, which formula, from which document; and the equivalent perf
+ * command. */
 #include <fnmatch.h>
 #include <math.h>
 #include <stdio.h>
@@ -68,8 +69,9 @@ static bool is_of_family(const struct uncore_pmu *pmu, const char *family)
 	return uncore_pmu_family(pmu) && strcmp(uncore_pmu_family(pmu), family) == 0;
 }
 
-/* How much of the i-th PMU's name perf needs to find it and its like; 0: an earlier PMU of the family has
- * this stem. Those of two sockets may differ within the name ("nvidia_pcie_pmu_1_rc_0"). */
+/* How much of the i-th PMU's name perf needs to find it and its like; 0: an earlier PMU of the
+ * family has this stem. Those of two sockets may differ within the name
+ * ("nvidia_pcie_pmu_1_rc_0"). */
 static size_t new_stem(const struct uncore *u, const char *family, size_t i)
 {
 	const char *name = uncore_pmu_name(uncore_pmu_at(u, i));
@@ -85,8 +87,8 @@ static size_t new_stem(const struct uncore *u, const char *family, size_t i)
 	return stem ? stem : strlen(name);
 }
 
-/* The events of this event's kind of PMU, on the PMUs that perf finds by the name. Only on one PMU they
- * are a group: perf makes one of all PMUs, which the kernel refuses. */
+/* The events of this event's kind of PMU, on the PMUs that perf finds by the name. Only on one PMU
+ * they are a group: perf makes one of all PMUs, which the kernel refuses. */
 static void put_events(const struct uncore_metric *m, size_t first, const char *name, size_t len,
 		       struct buffer *to)
 {
@@ -106,8 +108,8 @@ static void put_events(const struct uncore_metric *m, size_t first, const char *
 	buffer_free(&events);
 }
 
-/* The equal `perf stat` line. Nothing without events, and nothing for registers, which have no PMU that perf
- * could open. */
+/* The equal `perf stat` line. Nothing without events, and nothing for registers, which have no PMU
+ * that perf could open. */
 static void put_perf(const struct uncore *u, const struct uncore_metric *m, struct buffer *to)
 {
 	const char *family = uncore_metric_family(m);
@@ -170,10 +172,14 @@ static json_t *deciders(struct uncore *u, const struct uncore_metric *m)
 	err = uncore_monitor_new(&monitor, u);
 	for (size_t i = 0; !err && (name = uncore_metric_decider(m, i)); i++)
 		err = uncore_monitor_add_metrics(monitor, name);
-	err = err ? err : uncore_monitor_plan(monitor);
-	err = err ? err : uncore_monitor_open(monitor);
-	err = err ? err : uncore_monitor_start(monitor);
-	err = err ? err : uncore_sample_new(&sample);
+	if (!err)
+		err = uncore_monitor_plan(monitor);
+	if (!err)
+		err = uncore_monitor_open(monitor);
+	if (!err)
+		err = uncore_monitor_start(monitor);
+	if (!err)
+		err = uncore_sample_new(&sample);
 	if (!err) {
 		nanosleep(&moment, NULL);
 		err = uncore_monitor_read(monitor, sample);
@@ -519,7 +525,8 @@ static void say_families(const struct uncore *u, const char *pattern)
 	buffer_free(&text);
 }
 
-/* The reason, or the nearest names, is the error of the library when such a metric is to be counted. */
+/* The reason, or the nearest names, is the error of the library when such a metric is to be
+ * counted. */
 static int not_here(struct cli *cli, const char *pattern, bool event)
 {
 	struct uncore_monitor *m = NULL;
@@ -582,7 +589,8 @@ static int explain(struct cli *cli, const struct explain_options *o)
 	for (size_t i = 0; i < all; i++)
 		here += uncore_metric_matches(uncore_metric_at(cli->u, i), o->metric) &&
 			uncore_metric_event_count(uncore_metric_at(cli->u, i));
-	/* Metrics of this machine; when there are none, metrics of the family that the pattern names. */
+	/* Metrics of this machine; when there are none, metrics of the family that the pattern
+	 * names. */
 	for (size_t i = 0; i < all; i++) {
 		const struct uncore_metric *m = uncore_metric_at(cli->u, i);
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* `uncore latency`: mean latencies from counters, or with --ibs the distribution of sampled loads. */
+/* `uncore latency`: mean latencies from counters, or with --ibs the distribution of sampled
+ * loads. */
 #include <math.h>
 #include <string.h>
 
-#include "commands/stat.h"
-#include "commands/options.h"
 #include "base/writer.h"
+#include "commands/options.h"
+#include "commands/stat.h"
 #include "output/latency.h"
 
 #define COLLECT_NS (100 * NS_PER_MS)

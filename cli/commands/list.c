@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "commands/options.h"
 #include "base/buffer.h"
-#include "output/output.h"
 #include "base/writer.h"
+#include "commands/options.h"
+#include "output/output.h"
 #include "output/pmus.h"
 
 #define ASSOCIATED_ROOM 40
@@ -241,8 +241,8 @@ static void event_row(struct table *t, const char *pmu, const struct uncore_alia
 	buffer_free(&text);
 }
 
-/* Events of PMUs that are alike, under their common name; an event that only a later one has, under its
- * own name. */
+/* Events of PMUs that are alike, under their common name; an event that only a later one has, under
+ * its own name. */
 static void events_alike(struct table *t, const struct list_options *o, const struct pmus *p,
 			 size_t first, size_t count)
 {

@@ -2,9 +2,9 @@
 /* `uncore mark`: writes a mark into a recording in progress. */
 #include <string.h>
 
-#include "loop/control.h"
-#include "commands/options.h"
 #include "base/buffer.h"
+#include "commands/options.h"
+#include "loop/control.h"
 
 struct mark {
 	const char *file, *text;

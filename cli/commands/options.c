@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "output/output.h"
 #include "base/writer.h"
+#include "output/output.h"
 
 #define KEY_FIRST 0x1000 /* of options without a key: this and their index */
 #define YEAR_NS (366ULL * 86400 * NS_PER_S)

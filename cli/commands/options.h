@@ -38,7 +38,8 @@ enum option_outputs {
 	OUTPUTS_RECORDS,   /* options of all outputs for programs */
 };
 
-/* The command line of one command. The last argument of each function is argp's, for argp_error(). */
+/* The command line of one command. The last argument of each function is argp's, for
+ * argp_error(). */
 struct cli_syntax {
 	const char *doc;  /* argp's: what stands before the options, \v, what stands behind */
 	const char *args; /* "METRIC"; NULL: the command takes no arguments */
@@ -61,17 +62,17 @@ void cli_parse(struct cli *cli, const struct cli_syntax *syntax, void *into, int
 /* An option of all commands, or the begin of its name. */
 bool cli_is_global(const char *word);
 
-/* Completes the last word of a command line: prints the words that can stand there, and ends the process. Where another
- * word is a command, the index of this is returned. `options` end with one without doc; those from `globals` on are
- * members of `cli`. */
+/* Completes the last word of a command line: prints the words that can stand there, and ends the
+ * process. Where another word is a command, the index of this is returned. `options` end with one
+ * without doc; those from `globals` on are members of `cli`. */
 int complete(struct cli *cli, const struct cli_option *options, const struct cli_option *globals,
 	     const char *args, char **words);
 
 /* Sets the output of that name; two different ones are a usage error. */
 void cli_set_output(struct argp_state *state, const struct output **output, const char *name);
 
-/* Numbers of options and arguments; `what` begins the error. Times are "100", "100ms", "0.5s"; a number
- * without unit counts `plain_ns` each. */
+/* Numbers of options and arguments; `what` begins the error. Times are "100", "100ms", "0.5s"; a
+ * number without unit counts `plain_ns` each. */
 uint64_t cli_time(struct argp_state *state, const char *what, const char *text, uint64_t plain_ns,
 		  uint64_t least_ns);
 /* A whole number from 1 to a thousand million. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* `uncore` alone: what machine this is, what it can count, and a second of it. */
 
+#include "base/writer.h"
 #include "commands/documents.h"
 #include "commands/stat.h"
-#include "base/writer.h"
 #include "output/pmus.h"
 
 static void machine_line(const struct uncore *u, struct buffer *to)

@@ -20,8 +20,8 @@ struct proofs {
 		     struct buffer *to);
 	/* The same as an object, or null. */
 	json_t *(*record)(const struct proof *p, const char *metric, const char *family);
-	/* The finding for doctor, with its texts in `texts`, which the caller frees. False: there is
-	 * none. */
+	/* The finding for doctor, with its texts in `texts`, which the caller frees. False: there
+	 * is no report. */
 	bool (*finding)(const struct proof *p, const struct cli *cli, struct buffer texts[3],
 			struct uncore_finding *into);
 };

@@ -2,9 +2,9 @@
 /* `uncore snapshot`: the machine as a text file, for --root, bug reports and tests. */
 #include <stdlib.h>
 
-#include "commands/options.h"
 #include "base/buffer.h"
 #include "base/writer.h"
+#include "commands/options.h"
 
 static void take_file(void *into, char *arg, struct argp_state *state)
 {

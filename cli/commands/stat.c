@@ -4,13 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/replay.h"
 #include "commands/documents.h"
 #include "commands/stat.h"
 #include "loop/loop.h"
-#include "base/replay.h"
 
-/* Keys of options without a letter. A level of rows is KEY_LEVEL plus its number, a view KEY_VIEW plus its place in the chain
- * of views. */
+/* Keys of options without a letter. A level of rows is KEY_LEVEL plus its number, a view KEY_VIEW
+ * plus its place in the chain of views. */
 enum { KEY_LEVEL = 0x100, KEY_SAMPLE = 0x180, KEY_ABOVE, KEY_VIEW };
 
 #define AT(member) offsetof(struct stat_options, member)
@@ -171,7 +171,8 @@ void stat_interval(struct stat_options *o, char *arg, struct argp_state *state)
 	}
 }
 
-/* INTERVAL, COUNT, or the first word of the command; of a preset, where a word is rather mistyped, only behind --. */
+/* INTERVAL, COUNT, or the first word of the command; of a preset, where a word is rather mistyped,
+ * only behind --. */
 static void parse_argument(void *into, char *arg, struct argp_state *state)
 {
 	struct stat_options *o = into;

@@ -5,8 +5,8 @@
 
 #include <argp.h>
 
-#include "loop/request.h"
 #include "commands/options.h"
+#include "loop/request.h"
 #include "output/print.h"
 
 #define STAT_MORE 12 /* options at most */
@@ -15,7 +15,7 @@ struct stat_options {
 	struct request request;
 	struct print_options print;
 	bool dry_run;
-	/* Of the command: */
+	/* What the command sets: */
 	const struct command
 		*known_presets; /* arguments name some of this table; NULL: they are a command */
 	uint64_t default_interval_ns; /* without an option; 0: one window */
@@ -25,9 +25,9 @@ struct stat_options {
 	const char *device;           /* that the view is for; NULL: none */
 };
 
-/* Reads the options of stat, for a recorder (`known_presets`) without those of outputs, and those of the command's own, which
- * are members of a struct that begins with `o`. Of `own` it takes doc, args, options and check. Usage errors end the
- * process. */
+/* Reads the options of stat, for a recorder (`known_presets`) without those of outputs, and those
+ * of the command's own, which are members of a struct that begins with `o`. Of `own` it takes doc,
+ * args, options and check. Usage errors end the process. */
 void stat_parse(struct cli *cli, struct stat_options *o, const struct cli_syntax *own, int argc,
 		char **argv);
 
@@ -40,8 +40,8 @@ bool stat_add_preset(struct stat_options *o, const struct command *preset);
 /* Prints every planned counter. Returns an exit code. */
 int stat_dry_run(struct cli *cli, const struct stat_options *o, const struct uncore_monitor *m);
 
-/* Plans, then prints the plan (--dry-run) or counts for this sink until the end that the options give. Returns an exit
- * code. */
+/* Plans, then prints the plan (--dry-run) or counts for this sink until the end that the options
+ * give. Returns an exit code. */
 int stat_count(struct cli *cli, struct stat_options *o, struct sink *sink);
 
 /* The same, and prints. */

@@ -5,12 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buffer.h"
+#include "base/writer.h"
 #include "commands/documents.h"
 #include "commands/options.h"
-#include "base/buffer.h"
-#include "output/output.h"
-#include "base/writer.h"
 #include "output/devices.h"
+#include "output/output.h"
 #include "output/pmus.h"
 
 #define BELOW_ROOM 16 /* devices shown below one bridge; virtual functions can be hundreds */
@@ -39,7 +39,8 @@ static bool belongs(const struct uncore_cpu *cpu, int socket)
 	return cpu->online ? cpu->socket == socket : socket == OFFLINE;
 }
 
-/* CPUs online, or with `nodes` their NUMA nodes, of a socket: ascending, each once; the caller's to free. */
+/* CPUs online, or with `nodes` their NUMA nodes, of a socket: ascending, each once; the caller's to
+ * free. */
 static int *ids_of(const struct uncore *u, int socket, bool nodes, size_t *count)
 {
 	int *ids = cli_realloc(NULL, uncore_cpu_count(u) + 1, sizeof(*ids));
@@ -76,8 +77,8 @@ struct place {
 	int socket;
 };
 
-/* PMUs of channels; on a machine without those, PMUs that count memory traffic. Caches and links have
- * only latencies of memory. */
+/* PMUs of channels; on a machine without those, PMUs that count memory traffic. Caches and links
+ * have only latencies of memory. */
 static bool counts_memory(const struct uncore_pmu *pmu, const void *place)
 {
 	const struct place *p = place;
@@ -107,8 +108,8 @@ static unsigned bus_of(const struct uncore_device *d)
 	return (unsigned)strtoul(strchr(d->address, ':') + 1, NULL, 16);
 }
 
-/* Root ports of one root complex, counted by the same PMUs; where root complexes are not known, ports of
- * one root bus. */
+/* Root ports of one root complex, counted by the same PMUs; where root complexes are not known,
+ * ports of one root bus. */
 static bool same_complex(const struct uncore_device *a, const struct uncore_device *b)
 {
 	size_t count = uncore_device_pmu_count(a);
@@ -451,7 +452,8 @@ static void complex_lines(const struct uncore *u, int socket, struct buffer *to)
 	}
 }
 
-/* Devices of the chip itself: only those with a name of the kernel are printed, others are counted. */
+/* Devices of the chip itself: only those with a name of the kernel are printed, others are
+ * counted. */
 static void inner_lines(const struct uncore *u, int socket, struct buffer *to)
 {
 	size_t more = 0;

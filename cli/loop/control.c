@@ -14,8 +14,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/cli.h"
 #include "base/buffer.h"
+#include "base/cli.h"
 
 #define ANSWER_S 30 /* how long `uncore mark` waits */
 
@@ -32,7 +32,8 @@ static const struct {
 
 /* ---- the channels ---- */
 
-/* Reading and writing: a FIFO without a writer is then no end of the file, and opening it does not wait. */
+/* Reading and writing: a FIFO without a writer is then no end of the file, and opening it does not
+ * wait. */
 static int open_fifo(const char *path)
 {
 	struct stat st;
@@ -86,8 +87,8 @@ int control_open(struct control *c, const char *spec)
 	return c->fd < 0 || (ack && c->ack_fd < 0) ? CLI_USAGE : CLI_OK;
 }
 
-/* By the folder and the name: that stays when the file is renamed for a new one, and is there when the file is not yet.
- * It has no path, and ends with the process. */
+/* By the folder and the name: that stays when the file is renamed for a new one, and is there when
+ * the file is not yet. It has no path, and ends with the process. */
 static int find_address(const char *file, struct sockaddr_un *to, socklen_t *len)
 {
 	char path[PATH_MAX], folder[PATH_MAX];
@@ -331,8 +332,9 @@ void control_close(struct control *c)
 
 /* ---- the other end: uncore mark ---- */
 
-/* Sends a text, and receives the answer. The address has no owner, so that any user may have taken it before the recorder: an
- * answer counts only from root and this user, for root also from the owner of the recording. -EPERM: it is from another user. */
+/* Sends a text, and receives the answer. The address has no owner, so that any user may have taken
+ * it before the recorder: an answer counts only from root and this user, for root also from the
+ * owner of the recording. -EPERM: it is from another user. */
 static int exchange(int fd, const char *file, const char *text, struct buffer *answer)
 {
 	char room[1000];
@@ -384,8 +386,10 @@ int control_send(const char *file, const char *command)
 		     bind(fd, (const struct sockaddr *)&any, sizeof(any.sun_family)) ||
 		     connect(fd, (const struct sockaddr *)&address, len)))
 		err = -errno;
-	err = err ? err : exchange(fd, file, "ping", &answer);
-	err = err ? err : exchange(fd, file, command, &answer);
+	if (!err)
+		err = exchange(fd, file, "ping", &answer);
+	if (!err)
+		err = exchange(fd, file, command, &answer);
 	if (fd >= 0)
 		close(fd);
 	recorded = !err && answer.data && strcmp(answer.data, done) == 0;

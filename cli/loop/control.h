@@ -58,8 +58,8 @@ const struct control_request *control_next(struct control *c);
  * command. */
 void control_answer(struct control *c, const struct control_request *q, const char *refused);
 
-/* Sends a command to the process that records into this file, and waits for the answer. Prints errors; returns an exit
- * code. */
+/* Sends a command to the process that records into this file, and waits for the answer. Prints
+ * errors; returns an exit code. */
 int control_send(const char *file, const char *command);
 
 #endif

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* Counting with a planned monitor: one window, window after window, or run after run of a command. */
+/* Counting with a planned monitor: one window, window after window, or run after run of a
+ * command. */
 #include "loop/loop.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/table.h"
 #include "loop/plan.h"
 #include "loop/ticker.h"
-#include "base/table.h"
 
 struct loop {
 	struct cli *cli;
@@ -99,7 +100,8 @@ static bool has_parts(const struct loop *l)
 	return l->ticker.kind->has_parts && l->ticker.kind->has_parts(&l->ticker);
 }
 
-/* Without intervals there is one window, which may have several parts: it is printed in the end, as their total. */
+/* Without intervals there is one window, which may have several parts: it is printed in the end, as
+ * their total. */
 static int end_window(struct loop *l)
 {
 	int err;
@@ -226,8 +228,8 @@ static int take_wake(struct loop *l, enum wake *wake)
 	return status;
 }
 
-/* Windows until the end; the last one may be shorter. Counters are read before they are stopped: the window would be longer
- * than the time counted in it. */
+/* Windows until the end; the last one may be shorter. Counters are read before they are stopped:
+ * the window would be longer than the time counted in it. */
 static int count_windows(struct loop *l)
 {
 	uint64_t count = l->request->when.interval_count;
@@ -243,7 +245,8 @@ static int count_windows(struct loop *l)
 		cli_error("the run ended before the delay (-D) was over: nothing was counted");
 	else if (!status && (sinks_need_total(l->sinks) || has_parts(l)))
 		status = take_window(l, true);
-	/* Registers that were written are restored here, so that a failure of that can be reported. */
+	/* Registers that were written are restored here, so that a failure of that can be
+	 * reported. */
 	err = l->cli->program && l->started ? uncore_monitor_stop(l->monitor) : 0;
 	err = err ? cli_fail(l->cli, err) : CLI_OK;
 	return status ? status : err;
@@ -275,8 +278,8 @@ static int count(struct loop *l)
 	return status ? status : count_windows(l);
 }
 
-/* The command is forked first, and executed when counting has begun. It may outlive counting: its end is ours, and so is its
- * status. */
+/* The command is forked first, and executed when counting has begun. It may outlive counting: its
+ * end is ours, and so is its status. */
 static int run_command(struct loop *l)
 {
 	struct ticker *t = &l->ticker;

@@ -5,10 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "loop/plan.h"
 #include "base/replay.h"
+#include "loop/plan.h"
 
-/* None of the metrics can be counted here: prints why and, where the reason has none, the fixes for missing PMUs. */
+/* None of the metrics can be counted here: prints why and, where the reason has none, the fixes for
+ * missing PMUs. */
 static int nothing_here(struct cli *cli, const char *metrics, const char *why)
 {
 	cli_error("%s", why);
@@ -45,9 +46,10 @@ static bool has_metric(const struct uncore *u, const char *pattern)
 	return false;
 }
 
-/* At least one pattern of a preset must be countable: a machine may have none of the metrics of another. Patterns behind
- * "else" are for machines that have none of those before it. If none is, the reason is that of a metric that the
- * machine has, of the last of these lists, which is the most general. */
+/* At least one pattern of a preset must be countable: a machine may have none of the metrics of
+ * another. Patterns behind "else" are for machines that have none of those before it. If none is,
+ * the reason is that of a metric that the machine has, of the last of these lists, which is the
+ * most general. */
 static int add_any(struct cli *cli, struct uncore_monitor *m, const char *list)
 {
 	char *copy = cli_copy(list), *rest = copy, *pattern, why[1024] = "";
@@ -75,8 +77,8 @@ static int add_any(struct cli *cli, struct uncore_monitor *m, const char *list)
 	return added ? CLI_OK : nothing_here(cli, list, why);
 }
 
-/* What a first look shows: the few metrics that the catalogue names for it. A machine with none of them
- * has so few that all are shown, and so does a filter, which selects by itself. */
+/* What a first look shows: the few metrics that the catalogue names for it. A machine with none of
+ * them has so few that all are shown, and so does a filter, which selects by itself. */
 static int add_headline(struct cli *cli, const struct request *request, struct uncore_monitor *m)
 {
 	bool added = false;
@@ -146,7 +148,8 @@ void plan_print_notes(const struct request *request, const struct uncore_monitor
 	bool all = request->verbose ||
 		   request->filtered; /* notes tell what filters could not include */
 
-	/* Events are the user's own choice: what the data files know of them belongs on the screen. */
+	/* Events are the user's own choice: what the data files know of them belongs on the
+	 * screen. */
 	for (size_t i = 0; i < request->query_count; i++)
 		all |= !request->queries[i].metric;
 	if (count && !all)
@@ -161,7 +164,8 @@ static int add_all(struct cli *cli, const struct request *request, struct uncore
 {
 	int err = uncore_monitor_set_level(m, level), status = CLI_OK;
 
-	/* All levels of the output, or those above the level of the option; nodes only with their option. */
+	/* All levels of the output, or those above the level of the option; nodes only with their
+	 * option. */
 	for (int i = 0; !err && !request->tree && i < (request->level ? (int)request->level : 32);
 	     i++)
 		if (request->levels >> i & 1 && i != UNCORE_LEVEL_NODE)
@@ -180,7 +184,8 @@ static int add_all(struct cli *cli, const struct request *request, struct uncore
 	return status ? status : add_queries(cli, request, m);
 }
 
-/* Each preset as the command of its name counts it, so that a recording has the counters of that command. */
+/* Each preset as the command of its name counts it, so that a recording has the counters of that
+ * command. */
 static int add_presets(struct cli *cli, const struct request *request, struct uncore_monitor *m)
 {
 	int status = CLI_OK;

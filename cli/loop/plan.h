@@ -5,8 +5,8 @@
 
 #include "loop/request.h"
 
-/* Makes a monitor in which all queries are planned and nothing is opened. `rounds`: the metrics may be counted one round
- * after another. Returns an exit code. */
+/* Makes a monitor in which all queries are planned and nothing is opened. `rounds`: the metrics may
+ * be counted one round after another. Returns an exit code. */
 int plan_make(struct cli *cli, const struct request *request, bool rounds,
 	      struct uncore_monitor **out);
 /* Prints the monitor's notes from the first one on, on standard error: all with -v, filters or

@@ -17,8 +17,8 @@ struct frame {
 	double time;   /* seconds from the start of counting to the end of the window */
 	double window; /* its length in seconds */
 	uint64_t wall_ns, monotonic_ns; /* of its end */
-	uint64_t
-		missed; /* intervals that had passed when it was read, beside the first: it has their counts */
+	/* Intervals that had passed when it was read, beside the first: it has their counts. */
+	uint64_t missed;
 	bool total;                /* the whole time, after its intervals */
 	unsigned runs;             /* 0: one window; else the rows are means over so many runs */
 	size_t round, round_count; /* the part of the metrics that it has */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Intervals of the clock, and all that may end or interrupt them: signals, the command that is counted, --timeout,
- * --control. */
+/* Intervals of the clock, and all that may end or interrupt them: signals, the command that is
+ * counted, --timeout, --control. */
 #include <errno.h>
 #include <poll.h>
 #include <string.h>
@@ -34,8 +34,8 @@ static int start(struct ticker *t, bool again)
 	return timer_arm(t->timer_fd, timeout_ns ? t->end_ns : 0, 0);
 }
 
-/* True when counting ends. The command gets Ctrl-C from the terminal, as uncore does; a signal that was sent to uncore
- * alone is passed on to it. Counting ends when the command ends. */
+/* True when counting ends. The command gets Ctrl-C from the terminal, as uncore does; a signal that
+ * was sent to uncore alone is passed on to it. Counting ends when the command ends. */
 static bool take_signals(struct ticker *t)
 {
 	struct signals_seen seen = signals_take(&t->signals);
@@ -70,7 +70,8 @@ static enum wake wait_next(struct ticker *t)
 		tick = fds[3].revents ? ticks_take(&t->ticks) : TICK_NONE;
 		if (fds[2].revents && timer_expirations(t->timer_fd))
 			return WAKE_TIMER;
-		/* A timeout at the end of an interval ends counting: no further, nearly empty interval. */
+		/* A timeout at the end of an interval ends counting: no further, nearly empty
+		 * interval. */
 		if (tick == TICK_INTERVAL && when->timeout_ns &&
 		    t->ticks.grid_ns + t->ticks.passed * when->interval_ns >= t->end_ns)
 			return WAKE_TIMER;

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 
 #include "base/replay.h"
-#include "loop/ticker.h"
 #include "base/table.h"
+#include "loop/ticker.h"
 
 static const char *first_live(struct sink *const *sinks)
 {
@@ -41,8 +41,8 @@ static int check(struct ticker *t, struct request *request, struct sink *const *
 	else if (request->sample_ns && request->sample_ns != interval_ns)
 		cli_error("the short samples of a recording are its intervals: use --sample %s%s",
 			  h.number, h.unit);
-	else if (replay->show &&
-		 (when->interval_ns != interval_ns || request->sample_ns || sinks_need_total(sinks)))
+	else if (replay->show && (when->interval_ns != interval_ns || request->sample_ns ||
+				  sinks_need_total(sinks)))
 		cli_error("--as-recorded prints each recorded interval: use -I %s%s, without a "
 			  "total or short samples",
 			  h.number, h.unit);

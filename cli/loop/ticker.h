@@ -25,22 +25,23 @@ struct ticker {
 	struct cli *cli;
 	const struct request *request;
 	bool stopped; /* by the user: no further run */
-	/* Of a live one: */
+	/* For a live one: */
 	struct signals signals;
 	struct child child;
 	struct ticks ticks;
 	struct control control;
 	int timer_fd;    /* expires once: the delay, then the timeout, */
 	uint64_t end_ns; /* which is then */
-	/* Of a recording: */
+	/* For a recording: */
 	bool begun;                  /* an interval was read since the start, or since a gap */
 	struct uncore_row *recorded; /* those of the latest interval, with --as-recorded */
 };
 
-/* Functions that return int return exit codes. Those with * may be NULL: nothing is done, it has no parts, there is one
- * run. */
+/* Functions that return int return exit codes. Those with * may be NULL: nothing is done, it has no
+ * parts, there is one run. */
 struct ticker_kind {
-	/* * Before planning: what this source cannot do is a usage error, and it may decide the interval. */
+	/* Before planning: what this source cannot do is a usage error, and it may decide the
+	 * interval. */
 	int (*check)(struct ticker *t, struct request *request, struct sink *const *sinks);
 	int (*open)(struct ticker *t); /* * */
 	/* Counting has begun, or goes on. */

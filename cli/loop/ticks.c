@@ -67,7 +67,7 @@ static void check_clocks(struct ticks *t, uint64_t now)
 	int64_t suspended = boot - (int64_t)now, slack;
 
 	if (took > NS_PER_MS)
-		return; /* the thread was preempted between reading two clocks: the next tick compares again */
+		return; /* preempted between reading two clocks: the next tick compares again */
 	wall -= boot;
 	slack = (int64_t)(10 * NS_PER_MS + (now - t->checked_ns) / 1000);
 	if (t->checked_ns && suspended - t->suspended_ns > slack)

@@ -21,9 +21,9 @@ struct ticks {
 	int fd;                          /* a timer that expires at every tick */
 	uint64_t interval_ns, sample_ns; /* 0: none */
 	bool verbose;
-	uint64_t grid_ns; /* of this run: when its first interval began, */
-	uint64_t passed,
-		windows; /* numbers of intervals that have ended, and of those for which rows were made */
+	uint64_t grid_ns;     /* of this run: when its first interval began, */
+	uint64_t passed;      /* intervals that have ended, */
+	uint64_t windows;     /* and intervals for which rows were made */
 	uint64_t samples;     /* short samples that have ended */
 	uint64_t all_samples; /* in all runs; */
 	uint64_t merged;      /* of these, the ones that were merged into a longer one */

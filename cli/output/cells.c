@@ -48,8 +48,8 @@ static bool is_same(const struct cell *c, const struct field *f)
 	return v->type != VALUE_JSON && c->bits == bits_of(v);
 }
 
-/* Memory is allocated for the first text alone, since that could delay a reading: a longer one is not kept, and is made
- * each time. */
+/* Memory is allocated for the first text alone, since that could delay a reading: a longer one is
+ * not kept, and is made each time. */
 static void keep(struct cell *c, const struct field *f)
 {
 	const char *text = f->value.type == VALUE_TEXT ? f->value.text : NULL;

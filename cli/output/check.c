@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Text of `pcie --check PORT`: which PMU counts a root port, by what moves while its device copies data. */
+/* Text of `pcie --check PORT`: which PMU counts a root port, by what moves while its device copies
+ * data. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -17,7 +18,8 @@ struct checked {
 	double rate;
 };
 
-/* Reads and writes of each part; returns how many parts. Sets the largest, and how many have no value. */
+/* Reads and writes of each part; returns how many parts. Sets the largest, and how many have no
+ * value. */
 static size_t add_parts(const struct out *out, struct checked *parts, double *most, size_t *missing)
 {
 	size_t count = 0;

@@ -6,11 +6,12 @@
 #include <string.h>
 
 #include "base/cli.h"
-#include "output/cells.h"
 #include "base/number.h"
+#include "output/cells.h"
 #include "output/output.h"
 
-/* One cell and the separator behind it, which may be a control character: only the cell is cleaned. */
+/* One cell and the separator behind it, which may be a control character: only the cell is
+ * cleaned. */
 static void put_text(struct out *out, const char *text)
 {
 	const char *separator = out->setup.separator;
@@ -114,7 +115,8 @@ void csv_output_record(struct out *out, const struct field *fields)
 
 /* ---- the output `csv=wide` ---- */
 
-/* "memory.read.bandwidth socket 0 channel 2 (B/s)" and a NUL; of equal ones the second ends in " #2". */
+/* "memory.read.bandwidth socket 0 channel 2 (B/s)" and a NUL; of equal ones the second ends in "
+ * #2". */
 static void put_column(const struct out *out, const struct uncore_row *row, struct buffer *to)
 {
 	size_t begin = to->len, len, equal = 1;
@@ -143,8 +145,8 @@ static void put_column(const struct out *out, const struct uncore_row *row, stru
 	buffer_free(&place);
 }
 
-/* The rows of a monitor stay the same, and so do the columns. The quality is the worst of the values that there are:
- * an empty cell is unavailable. */
+/* The rows of a monitor stay the same, and so do the columns. The quality is the worst of the
+ * values that there are: an empty cell is unavailable. */
 void wide_output_window(struct out *out)
 {
 	const struct frame *frame = &out->frame;

@@ -27,7 +27,7 @@ static const char *pci_ids(void)
 	return buffer_text(&text);
 }
 
-/* The text behind an id at the begin of a line, "15b3  " of a vendor or "\t101d  " of its device. */
+/* The text behind an id at the begin of a line, "15b3 " of a vendor or "\t101d " of its device. */
 static const char *find_id(const char *from, size_t len, const char *indent, unsigned id)
 {
 	char key[24];

@@ -6,7 +6,8 @@
 #include "base/buffer.h"
 #include "uncore.h"
 
-/* "Mellanox ConnectX-6 Dx": the names of vendor and device in pci.ids, shortened; NULL: not known. */
+/* "Mellanox ConnectX-6 Dx": the names of vendor and device in pci.ids, shortened; NULL: not
+ * known. */
 const char *device_name(const struct uncore_device *d);
 
 #define LINK_ROOM 64 /* enough for link_text() */
@@ -18,7 +19,8 @@ void link_text(char *into, size_t size, const struct uncore_device *port);
  * "no link, up to 16 GT/s x16". */
 void link_of_text(char *into, size_t size, const struct uncore_device *port);
 
-/* "0001:01:00.0 nvme0 Samsung PM9A3 (nvme)": address, the kernel's names, device_name(), the driver. */
+/* "0001:01:00.0 nvme0 Samsung PM9A3 (nvme)": address, the kernel's names, device_name(), the
+ * driver. */
 void device_text(struct buffer *to, const struct uncore_device *d);
 
 /* The devices below a port as one line of text, "...; ...", the last ones as a count only. */

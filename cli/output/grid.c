@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Text of `mem` and `link`: a line for each memory channel (or NUMA node) or link, socket and the machine, with bandwidths, their share
- * of the peak, and the latency; below them the metrics that have no column, as `text` prints them. */
+/* Text of `mem` and `link`: a line for each memory channel (or NUMA node) or link, socket and the
+ * machine, with bandwidths, their share of the peak, and the latency; below them the metrics that
+ * have no column, as `text` prints them. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -94,7 +95,8 @@ static const struct uncore_row *find(const struct grid *g, const struct uncore_r
 	return NULL;
 }
 
-/* A column has one family in each line: a second one that counts the same is left to the table below. */
+/* A column has one family in each line: a second one that counts the same is left to the table
+ * below. */
 static void take_grid(struct grid *g)
 {
 	struct out_row *rows = g->out->rows;

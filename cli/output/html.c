@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* A page with all of its data, style (web/page.css) and drawing (web/page.js), which loads nothing. A head, then each
- * window as JSON, and the last one as a table, too, which needs no script. It is written as it comes: what an early end
- * leaves is a page. Of a long run it does not become too large: after each MERGE_AFTER windows the next ones have twice as
- * many intervals. The second half of the time then still has MERGE_AFTER windows, more than a screen shows. */
+/* A page with all of its data, style (web/page.css) and drawing (web/page.js), which loads nothing.
+ * A head, then each window as JSON, and the last one as a table, too, which needs no script. It is
+ * written as it comes: what an early end leaves is a page. Of a long run it does not become too
+ * large: after each MERGE_AFTER windows the next ones have twice as many intervals. The second half
+ * of the time then still has MERGE_AFTER windows, more than a screen shows. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

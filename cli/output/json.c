@@ -8,8 +8,8 @@
 #include "output/cells.h"
 #include "output/output.h"
 
-/* 15 digits are more than any quotient here is worth, and print 0.1 as 0.1; a large whole number is a count and stays
- * exact. */
+/* 15 digits are more than any quotient here is worth, and print 0.1 as 0.1; a large whole number is
+ * a count and stays exact. */
 static int precision(const struct value *v)
 {
 	double real = v->type == VALUE_REAL    ? v->real
@@ -19,8 +19,8 @@ static int precision(const struct value *v)
 	return rint(real) == real && fabs(real) >= 1e15 ? 17 : 15;
 }
 
-/* Without jansson, which makes an object of each value: that would take most of the time of printing an interval. False:
- * text that needs escapes, or a number with an exponent. */
+/* Without jansson, which makes an object of each value: that would take most of the time of
+ * printing an interval. False: text that needs escapes, or a number with an exponent. */
 static bool put_plain(const struct value *v, struct buffer *to)
 {
 	const char *text = v->type == VALUE_TEXT ? v->text : NULL;
@@ -62,7 +62,8 @@ static bool put_plain(const struct value *v, struct buffer *to)
 	return true;
 }
 
-/* ,"name":value; jansson escapes the first 32 characters only, so that the others are cleaned here. */
+/* ,"name":value; jansson escapes the first 32 characters only, so that the others are cleaned
+ * here. */
 static void put_member(struct buffer *to, const struct field *f)
 {
 	size_t len = strlen(f->name), start;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Tables with a line for each place and a column for each metric; and the text of presets with --resctrl, which has a line
- * for each group and cache. */
+/* Tables with a line for each place and a column for each metric; and the text of presets with
+ * --resctrl, which has a line for each group and cache. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Text of `matrix`: lines are the sources of requests, columns the targets, one table for reads and one
- * for writes. The rows are metrics named matrix.FROM.TO.read.bandwidth. */
+/* Text of `matrix`: lines are the sources of requests, columns the targets, one table for reads and
+ * one for writes. The rows are metrics named matrix.FROM.TO.read.bandwidth. */
 #include <stdio.h>
 #include <string.h>
 

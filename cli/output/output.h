@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The forms of output: text, CSV, JSON ... An output appends to a buffer and knows nothing of metrics,
- * vendors or sources. A new one is a file and a row of `outputs` in output.c.
+ * The forms of output: text, CSV, JSON ... An output appends to a buffer and knows nothing of
+ * metrics, vendors or sources. A new one is a file and a row of `outputs` in output.c.
  */
 #ifndef CLI_OUTPUT_H
 #define CLI_OUTPUT_H
@@ -9,36 +9,37 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "base/cli.h"
-#include "loop/sink.h"
 #include "base/buffer.h"
+#include "base/cli.h"
 #include "base/json.h"
 #include "base/table.h"
+#include "loop/sink.h"
 #include "uncore.h"
 
 struct cells;
 struct out;
 struct html;
 
-/* An output is for programs, with `record`, or for people, with `window` alone. One with both has one record for
- * each interval: no rounds, runs or totals. */
+/* An output is for programs, with `record`, or for people, with `window` alone. One with both has
+ * one record for each interval: no rounds, runs or totals. */
 struct output {
 	const char *name; /* "csv=wide": a form of another, by the value of its option */
 	int key;          /* of its option --NAME: a letter, or 0 when it has only the long form */
 	const char *doc; /* help of the option; NULL: it has none, a preset or default chooses it */
 	/* Prints one record at once. */
 	void (*record)(struct out *out, const struct field *fields);
-	/* Prints a document with lists and objects in it; NULL: this output has only flat records. Frees
-	 * the document. */
+	/* Prints a document with lists and objects in it; NULL: this output has only flat records.
+	 * Frees the document. */
 	void (*document)(json_t *document, struct buffer *to);
-	/* Prints what stands before the first window, and frees `about`, the machine; NULL: nothing. */
+	/* Prints what stands before the first window, and frees `about`, the machine; NULL:
+	 * nothing. */
 	void (*begin)(struct out *out, json_t *about);
 	/* Prints all rows of a window. */
 	void (*window)(struct out *out);
 	const char *form; /* the value of its option that names another output; NULL: it has none */
 	const char *const *sorts; /* keys of --sort, the first is the default; NULL: it has none */
-	unsigned
-		levels; /* a bit for each level of rows that it shows beside each other; 0: one level */
+	/* A bit for each level of rows that it shows beside each other; 0: one level. */
+	unsigned levels;
 };
 
 extern const struct output outputs[];
@@ -117,7 +118,8 @@ void out_text_time(struct out *out);
 void out_table(const struct out *out, struct table *t, const struct table_column *columns);
 /* A legend: printed once, however many windows there are. */
 void out_once(struct out *out, const char *text);
-/* The reasons of rows that are not "measured", each once; only rows of `place` unless it is NULL. */
+/* The reasons of rows that are not "measured", each once; only rows of `place` unless it is
+ * NULL. */
 void out_reasons(struct out *out, const struct uncore_row_place *place);
 /* Behind a value that is not measured: "~" when it is scaled, "!" when it is partial or suspect. */
 const char *out_mark(enum uncore_quality quality);
@@ -127,8 +129,8 @@ void out_value(struct table *t, const struct uncore_row *row);
 void out_share(struct table *t, double share);
 /* A line for each row; with the time only in the first table of the output. */
 void out_text_rows(struct out *out, struct table *t);
-/* Of a latency in seconds and in clocks keeps one: seconds, unless they are in doubt. Which of them Zen 4 counts,
- * documents contradict. */
+/* Keeps one row of a latency in seconds and in clocks: seconds, unless they are in doubt. Documents
+ * contradict each other on which of them Zen 4 counts. */
 void out_choose_latencies(struct out *out);
 /* Another family has rows of the same name. */
 bool out_has_namesake(const struct out *out, const struct uncore_row *row);
@@ -148,14 +150,14 @@ struct out_line {
 		*cells[TABLE_COLUMNS]; /* by column; NULL: the place has no such metric */
 };
 
-/* Makes out->table with a column for each metric of this window, behind two columns and before the one of `last`, unless
- * that is NULL. Titles are printed in capitals. */
+/* Makes out->table with a column for each metric of this window, behind two columns and before the
+ * one of `last`, unless that is NULL. Titles are printed in capitals. */
 void out_columns(struct out *out, const char *first, const char *second, const char *last,
 		 void (*make)(struct out_metric *into, const struct uncore_row *row));
 /* The index in out->metrics; the number of metrics: there is no such column. */
 size_t out_column(const struct out *out, const char *name);
-/* The lines in the order of their first rows; to be freed. `column`: where a row is, TABLE_COLUMNS or more: nowhere. Of several
- * rows in one cell it has the first. */
+/* The lines in the order of their first rows; to be freed. `column`: where a row is, TABLE_COLUMNS
+ * or more: nowhere. Of several rows in one cell it has the first. */
 struct out_line *out_lines(const struct out *out, size_t *count,
 			   bool (*same)(const struct uncore_row *a, const struct uncore_row *b),
 			   size_t (*column)(const struct out *out, const struct uncore_row *row));
@@ -170,15 +172,16 @@ bool out_same_port(const struct uncore_row_place *a, const struct uncore_row_pla
 #define OUT_UNIT_ROOM 64
 #define OUT_FIELDS_ROOM 64
 
-/* The unit of a metric's value or an event's rate, in bytes where the kernel's unit is a multiple of them: what the
- * number is to be multiplied by. */
+/* The unit of a metric's value or an event's rate, in bytes where the kernel's unit is a multiple
+ * of them: what the number is to be multiplied by. */
 double out_rate_unit(const struct uncore_row *row, char unit[OUT_UNIT_ROOM]);
 /* That number alone. */
 double out_rate_scale(const struct uncore_row *row);
 /* "3.0 % above 80.00 GB/s, longest 3.000 ms": of so many seconds; nothing without a threshold. */
 void out_bursts(struct buffer *to, const struct uncore_distribution *d, const char *unit,
 		double seconds);
-/* Appends those of its short samples to the fields of a row, of which there are less than OUT_FIELDS_ROOM then. */
+/* Appends those of its short samples to the fields of a row, of which there are less than
+ * OUT_FIELDS_ROOM then. */
 void out_add_distribution(struct out *out, const struct uncore_distribution *d, double scale,
 			  struct field *row);
 

@@ -24,8 +24,8 @@ void pmus_free(struct pmus *p);
  * does not end in one. perf and this library take the shorter name for all of them. */
 size_t pmu_stem(const char *name);
 
-/* True when PMUs of its stem are not all of one family and one identifier: the kernel has one name for
- * all parts that it does not know. */
+/* True when PMUs of its stem are not all of one family and one identifier: the kernel has one name
+ * for all parts that it does not know. */
 bool pmus_mixed(const struct pmus *p, size_t i);
 
 /* How many PMUs from `first` on have its stem, and are of one kind: 1 or more. */

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* Text of `pcie`: a line for each root port (or PMU, where the PMU cannot distinguish ports) with a column for
- * each metric, and below it what hangs there; and of `pcie --ddio`. */
+/* Text of `pcie`: a line for each root port (or PMU, where the PMU cannot distinguish ports) with a
+ * column for each metric, and below it what hangs there; and of `pcie --ddio`. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cli.h"
-#include "output/output.h"
 #include "output/devices.h"
+#include "output/output.h"
 
 #define PART ".complex"
 
-/* The name from the number of a part on, "0.bandwidth" of "pcie.inbound.complex0.bandwidth"; NULL: no part. */
+/* The name from the number of a part on, "0.bandwidth" of "pcie.inbound.complex0.bandwidth"; NULL:
+ * no part. */
 static const char *part_of(const char *name)
 {
 	const char *part = strstr(name, PART);
@@ -25,7 +26,8 @@ bool out_same_port(const struct uncore_row_place *a, const struct uncore_row_pla
 	return a->port ? a->port == b->port : !b->port && out_same_place(a, b);
 }
 
-/* Two PMUs of one root complex or stack, of which each has other metrics: their names have the same numbers. */
+/* Two PMUs of one root complex or stack, of which each has other metrics: their names have the same
+ * numbers. */
 static bool same_unit(const struct uncore_row *a, const struct uncore_row *b)
 {
 	const struct uncore_pmu *p = a->place->pmu, *q = b->place->pmu;
@@ -108,7 +110,8 @@ static void put_value(struct table *t, const struct uncore_row *row)
 		table_cell(t, "n/a");
 }
 
-/* A PMU that every socket has is named with the socket, and not with the CPU from which it is read. */
+/* A PMU that every socket has is named with the socket, and not with the CPU from which it is
+ * read. */
 static void put_place(struct table *t, const struct uncore_row *row)
 {
 	const struct uncore_pmu *pmu = row->place->pmu;
@@ -151,7 +154,7 @@ static void put_known(struct buffer *to, const struct uncore *u, const struct un
 	}
 }
 
-/* ---- the lines, and their order ------------------------------------------------------------------------ */
+/* ---- the lines, and their order ---- */
 
 /* What the rows of a line are together. */
 struct line {
@@ -361,8 +364,8 @@ static void put_legend(struct out *out, bool summed)
 			      "all devices.");
 }
 
-/* An idle port has no latency: "-" is enough, without the reason. Removes such rows; true when there were some in a line that
- * was printed. */
+/* An idle port has no latency: "-" is enough, without the reason. Removes such rows; true when
+ * there were some in a line that was printed. */
 static bool remove_idle(struct out *out, struct line *lines)
 {
 	size_t kept = 0;
@@ -408,7 +411,7 @@ void ports_output_window(struct out *out)
 	free(of);
 }
 
-/* ---- what devices find in the last-level cache ----------------------------------------------------- */
+/* ---- what devices find in the last-level cache ---- */
 
 #define DDIO_COLUMNS 5
 

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* The sink for people and programs that read text: any of the outputs, to standard output or a file. */
+/* The sink for people and programs that read text: any of the outputs, to standard output or a
+ * file. */
 #ifndef CLI_PRINT_H
 #define CLI_PRINT_H
 
 #include <sys/utsname.h>
 
+#include "base/writer.h"
 #include "loop/request.h"
 #include "loop/sink.h"
 #include "output/output.h"
 #include "output/repeat.h"
-#include "base/writer.h"
 
 struct print_options {
 	const struct output *output;

@@ -46,8 +46,8 @@ static void add_value(struct repeat_row *into, const struct uncore_row *row)
 
 	if (!into->values++)
 		into->worst = row->quality;
-	/* The value of a percentile is one of its bounds; that of a rate lies between them. Several bins reach from the
-	 * begin of the first to the end of the last. */
+	/* The value of a percentile is one of its bounds; that of a rate lies between them. Several
+	 * bins reach from the begin of the first to the end of the last. */
 	if (isfinite(row->low) && (!isfinite(row->high) || row->value >= row->high)) {
 		into->bin = true;
 		into->open |= !isfinite(row->high);
@@ -101,7 +101,8 @@ static void finish(struct repeat_row *row, unsigned runs)
 	row->row.quality = row->worst;
 	if (row->values == runs || !row->values)
 		return;
-	/* A mean of fewer runs than the header gives is partial; an extrapolated one may be above the true one. */
+	/* A mean of fewer runs than the header gives is partial; an extrapolated one may be above
+	 * the true one. */
 	buffer_printf(&reason, "no value in %u of %u runs: %s", runs - row->values, runs,
 		      row->row.reason ? row->row.reason : "");
 	free((char *)row->row.reason);

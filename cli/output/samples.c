@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What short samples show and the mean of an interval hides: percentiles, the largest value, the time above a
- * share of the ceiling, and the longest burst. */
+/* What short samples show and the mean of an interval hides: percentiles, the largest value, the
+ * time above a share of the ceiling, and the longest burst. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,7 +42,8 @@ static double burst_time(const struct out *out, const struct uncore_distribution
 			   : NAN;
 }
 
-/* [index, samples, seconds] of each bin, and for values of 0 or less null as index. A scale is a power of 2. */
+/* [index, samples, seconds] of each bin, and for values of 0 or less null as index. A scale is a
+ * power of 2. */
 static json_t *bins_of(const struct uncore_distribution *d, double scale)
 {
 	int shift = (int)lround(log2(scale) * UNCORE_BINS_PER_OCTAVE);
@@ -107,8 +108,8 @@ static const struct table_column columns[] = {
 	{0},
 };
 
-/* With a unit of its own where it is not that of the line. A percentile is right to 1.1 %: it has three digits, unless
- * they would be above `most`. */
+/* With a unit of its own where it is not that of the line. A percentile is right to 1.1 %: it has
+ * three digits, unless they would be above `most`. */
 static void put_value(struct table *t, double value, double most, const char *unit,
 		      const char *line_unit)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Text for people: what its outputs share, and the output `text`: aligned columns, a unit that suits the value,
- * the quality and its reason. */
+/* Text for people: what its outputs share, and the output `text`: aligned columns, a unit that
+ * suits the value, the quality and its reason. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -256,8 +256,8 @@ static const struct table_column columns[] = {
 	{"RATE", TABLE_RIGHT},  {0},
 };
 
-/* A percentile is known only as a bin of a histogram and printed as its bounds. Any other value lies
- * between its bounds, and half their distance is printed as its spread. */
+/* A percentile is known only as a bin of a histogram and printed as its bounds. Any other value
+ * lies between its bounds, and half their distance is printed as its spread. */
 static void put_value(struct table *t, const struct uncore_row *row, double spread)
 {
 	struct human value, low;
@@ -282,7 +282,7 @@ static void put_value(struct table *t, const struct uncore_row *row, double spre
 		table_cell(t, "%s", "");
 }
 
-/* Of an event: what it counted in each second. */
+/* What an event counted in each second. */
 static void put_rate(struct table *t, const struct uncore_row *row)
 {
 	char unit[60];

@@ -9,7 +9,7 @@
 #include "output/output.h"
 
 struct windows {
-	uint64_t intervals;     /* in it */
+	uint64_t intervals; /* in it */
 	struct frame frame; /* of all of them */
 	struct window_row {
 		double value, rate;          /* means, or the sum of an event's counts; NaN: none */
@@ -21,7 +21,7 @@ struct windows {
 	size_t row_count;
 };
 
-/* Of an event, unless it is a state. */
+/* True for an event, unless it is a state. */
 static bool is_rate(const struct uncore_row *row)
 {
 	return !row->query->family && (isfinite(row->rate) || !isfinite(row->value));

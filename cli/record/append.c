@@ -268,7 +268,8 @@ static int put_session(struct recording *r, const struct recording_head *head)
 	sqlite3_stmt *s;
 	int err = put_above(r, head->above);
 
-	err = err ? err : store_prepare(r, "INSERT INTO session VALUES (?, ?, ?, ?, NULL)", &s);
+	if (!err)
+		err = store_prepare(r, "INSERT INTO session VALUES (?, ?, ?, ?, NULL)", &s);
 	if (err)
 		return err;
 	bind_count(s, 1, r->next_tick);
@@ -286,10 +287,14 @@ static int begin_file(struct recording *r, const struct recording_head *head)
 	err = err ? err
 		  : store_run_format(r, "PRAGMA application_id = %d; PRAGMA user_version = %d;",
 				     RECORDING_ID, RECORDING_FORMAT);
-	err = err ? err : store_run(r, schema);
-	err = err ? err : put_meta(r, head);
-	err = err ? err : put_counters(r, head->monitor);
-	err = err ? err : put_session(r, head);
+	if (!err)
+		err = store_run(r, schema);
+	if (!err)
+		err = put_meta(r, head);
+	if (!err)
+		err = put_counters(r, head->monitor);
+	if (!err)
+		err = put_session(r, head);
 	/* For flight_trim(). */
 	if (!err && head->in_memory)
 		err = store_run(r, "CREATE INDEX tick_quality ON tick(quality) "
@@ -299,7 +304,8 @@ static int begin_file(struct recording *r, const struct recording_head *head)
 
 #define STEPS_BETWEEN_LOOKS 100000
 
-/* Nothing is counted yet, and nothing would be lost: a signal that waits to end the command ends the statement. */
+/* Nothing is counted yet, and nothing would be lost: a signal that waits to end the command ends
+ * the statement. */
 static int stop_is_pending(void *context)
 {
 	sigset_t pending;
@@ -324,9 +330,12 @@ static int begin_session(struct recording *r, const struct recording_head *head)
 	int64_t last = -1, interval_ns = 0, above = 0;
 	int err = store_check(r);
 
-	err = err ? err : compare_counters(r, head->monitor);
-	err = err ? err : store_number(r, "SELECT max(id) FROM tick", -1, &last);
-	err = err ? err : store_number(r, "SELECT count(*) FROM row", 0, &r->old_row_count);
+	if (!err)
+		err = compare_counters(r, head->monitor);
+	if (!err)
+		err = store_number(r, "SELECT max(id) FROM tick", -1, &last);
+	if (!err)
+		err = store_number(r, "SELECT count(*) FROM row", 0, &r->old_row_count);
 	err = err ? err
 		  : store_number(r,
 				 "SELECT interval_ns FROM session ORDER BY first_tick DESC LIMIT 1",
@@ -380,7 +389,8 @@ static int create(struct recording *r, const char *path, const struct recording_
 				  "PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 4000");
 	r->counter_count = count;
 	r->reasons_left = head->in_memory ? RECORDING_REASONS : INT64_MAX;
-	err = err ? err : exists ? begin_session(r, head) : begin_file(r, head);
+	if (!err)
+		err = exists ? begin_session(r, head) : begin_file(r, head);
 	for (int i = 0; !err && i < RECORDING_STATEMENTS; i++)
 		err = store_prepare(r, writing[i], &r->statements[i]);
 	sqlite3_progress_handler(r->db, 0, NULL, NULL);
@@ -641,7 +651,8 @@ int recording_start(struct recording *r, const struct uncore_monitor *m)
 
 	r->started = false;
 	r->values.len = r->distributions.len = 0; /* the first tick has none */
-	err = err ? err : take_readings(r, m);
+	if (!err)
+		err = take_readings(r, m);
 	if (!err)
 		memcpy(r->readings, r->latest, r->counter_count * sizeof(*r->readings));
 	return err;
@@ -680,10 +691,14 @@ int recording_add(struct recording *r, const struct uncore_monitor *m,
 	if (!err && !r->started)
 		err = put_tick(r, &start, r->readings, 0);
 	r->started = true;
-	err = err ? err : take_readings(r, m);
-	err = err ? err : take_rows(r, sample);
-	err = err ? err : quality_id(r, &quality);
-	err = err ? err : put_tick(r, &tick, r->latest, quality);
+	if (!err)
+		err = take_readings(r, m);
+	if (!err)
+		err = take_rows(r, sample);
+	if (!err)
+		err = quality_id(r, &quality);
+	if (!err)
+		err = put_tick(r, &tick, r->latest, quality);
 	if (err)
 		return err;
 	memcpy(r->readings, r->latest, r->counter_count * sizeof(*r->readings));

@@ -26,8 +26,8 @@ struct series {
 
 struct comparison {
 	struct series a, b;
-	double change,
-		error; /* shares of A's mean; the change is within +- error at 95 %. NaN: A's is 0 */
+	/* Shares of A's mean; the change is within +- error at 95 %. NaN: A's is 0. */
+	double change, error;
 	enum verdict verdict;
 	const char *reason; /* why the verdict is unknown; or NULL */
 };

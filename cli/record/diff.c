@@ -3,12 +3,12 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "loop/plan.h"
-#include "base/replay.h"
-#include "commands/options.h"
 #include "base/json.h"
-#include "output/output.h"
+#include "base/replay.h"
 #include "base/writer.h"
+#include "commands/options.h"
+#include "loop/plan.h"
+#include "output/output.h"
 #include "record/compare.h"
 
 enum { KEY_PER_SOCKET = 0x100, KEY_PER_CHANNEL, KEY_PER_PORT, KEY_NO_MERGE, KEY_REGION };
@@ -110,7 +110,8 @@ static int read_session(struct cli *cli, struct diff *d, int side, struct uncore
 		err = uncore_monitor_start(m);
 	while (!err && (cli->replay->more || cli->replay->gap)) {
 		err = cli->replay->gap ? uncore_monitor_resume(m) : 0;
-		err = err ? err : uncore_monitor_read(m, sample);
+		if (!err)
+			err = uncore_monitor_read(m, sample);
 		if (!err)
 			add_sample(d, side, sample, cli->replay->interval_ns);
 	}

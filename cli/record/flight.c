@@ -57,7 +57,8 @@ int flight_write(struct recording *r, const char *path)
 {
 	int err = recording_commit(r);
 
-	err = err ? err : store_run(r, make_start);
+	if (!err)
+		err = store_run(r, make_start);
 	return err ? err : store_run_format(r, "VACUUM INTO %Q", path);
 }
 

@@ -182,7 +182,8 @@ static int rotate(struct record *r)
 	r->open = false;
 	r->rotated++;
 	status = shift_files(r);
-	status = status ? status : create(r);
+	if (!status)
+		status = create(r);
 	buffer_printf(&name, "%s.1", r->o.path);
 	if (!status && access(name.data, F_OK) == 0 && recording_copy_marks(&r->file, name.data))
 		status = fail(r);
@@ -333,7 +334,8 @@ static void say_interrupted(int sig)
 	raise(sig); /* when this function returns */
 }
 
-/* Before stat_run() blocks signals, the machine is scanned, which may take seconds. There is no file yet. */
+/* Before stat_run() blocks signals, the machine is scanned, which may take seconds. There is no
+ * file yet. */
 static void prepare_signals(void)
 {
 	static const int stops[] = {SIGINT, SIGTERM, SIGHUP};

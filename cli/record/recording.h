@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A recording: one SQLite file with the readings of all counters at each tick, the values that were shown
- * then, and the machine. uncore-recording(5) describes its tables.
+ * A recording: one SQLite file with the readings of all counters at each tick, the values that were
+ * shown then, and the machine. uncore-recording(5) describes its tables.
  *
- * A session is one run of the recorder; --append adds another one to the file. Its first tick is the reading
- * at the start, which has no values; each further tick ends an interval. Tick numbers that are multiples of
- * RECORDING_KEY are keys: their readings are decoded without those of an earlier tick. The first tick of a
- * session is one.
+ * A session is one run of the recorder; --append adds another one to the file. Its first tick is
+ * the reading at the start, which has no values; each further tick ends an interval. Tick numbers
+ * that are multiples of RECORDING_KEY are keys: their readings are decoded without those of an
+ * earlier tick. The first tick of a session is one.
  *
  * Functions return 0 or a negative errno; then `error` has the sentence.
  */
@@ -123,8 +123,8 @@ struct recording {
  * a failure. */
 int recording_open(struct recording *r, const char *path);
 
-/* A text of the table `meta`, or "command_line" of the first session; freed by the caller. NULL: the recording has no
- * such entry. */
+/* A text of the table `meta`, or "command_line" of the first session; freed by the caller. NULL:
+ * the recording has no such entry. */
 int recording_meta(struct recording *r, const char *key, char **out);
 
 /* Goes to the last tick that is not later than this time, or to the first one, so that
@@ -139,7 +139,8 @@ void recording_close(struct recording *r);
 /* The same for the file alone: the latest readings remain for recording_continue(). */
 void recording_close_file(struct recording *r);
 
-/* Reads the next tick, and its readings into r->readings. Returns 1, or 0 at the end of the recording. */
+/* Reads the next tick, and its readings into r->readings. Returns 1, or 0 at the end of the
+ * recording. */
 int recording_next(struct recording *r, struct recording_tick *tick);
 
 /* ---- writing: append.c ---- */

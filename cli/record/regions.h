@@ -5,8 +5,8 @@
 
 #include "record/recording.h"
 
-/* Rows region, begin_wall_ns, end_wall_ns: one for each part of a region. It does not end before its begin: a mark may follow
- * the last tick of a file that is full. */
+/* Rows region, begin_wall_ns, end_wall_ns: one for each part of a region. It does not end before
+ * its begin: a mark may follow the last tick of a file that is full. */
 #define REGIONS_SQL                                                                                     \
 	"SELECT region, begin_wall_ns,"                                                                 \
 	" coalesce((SELECT wall_ns FROM mark WHERE rowid ="                                             \

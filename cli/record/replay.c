@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #include "base/cli.h"
-#include "commands/options.h"
 #include "base/table.h"
+#include "commands/options.h"
 #include "record/regions.h"
 #include "record/store.h"
 
@@ -35,7 +35,7 @@ struct replay_file {
 	bool loaded; /* there is one */
 	bool any;    /* intervals were read */
 	int err;     /* why none is loaded */
-	/* Of this session: */
+	/* For this session: */
 	bool begun;
 	bool continued;   /* the latest reading did not end an interval */
 	uint64_t grid_ns; /* monotonic time of its first reading */
@@ -253,8 +253,9 @@ static void count_missed(struct replay *r, bool begins)
 }
 
 /*
- * A register that is read in two halves while it carries seems to have counted 2^32 more. The next reading, which is
- * loaded, takes that back, modulo the register's width. (Recorders now read again at once; older ones did not.)
+ * A register that is read in two halves while it carries seems to have counted 2^32 more. The next
+ * reading, which is loaded, takes that back, modulo the register's width. (Recorders now read again
+ * at once; older ones did not.)
  */
 static void mend_torn(struct replay_file *f, struct uncore_reading *const *readings)
 {
@@ -274,7 +275,8 @@ static void mend_torn(struct replay_file *f, struct uncore_reading *const *readi
 	}
 }
 
-/* The error of a file that may be one of several: one that has just begun, or is of another time. */
+/* The error of a file that may be one of several: one that has just begun, or is of another
+ * time. */
 static int no_intervals(struct replay *r, const char **why)
 {
 	struct replay_file *f = r->file;
@@ -388,10 +390,14 @@ static int set_source(struct replay *r, struct uncore *u)
 				       .read = read_counters};
 	int err = read_interval(r), status = CLI_OK;
 
-	err = err ? err : recording_meta(file, "snapshot", &snapshot);
-	err = err ? err : recording_meta(file, "memory_peak", &peak);
-	err = err ? err : recording_meta(file, "simulated", &simulated);
-	err = err ? err : read_queries(r);
+	if (!err)
+		err = recording_meta(file, "snapshot", &snapshot);
+	if (!err)
+		err = recording_meta(file, "memory_peak", &peak);
+	if (!err)
+		err = recording_meta(file, "simulated", &simulated);
+	if (!err)
+		err = read_queries(r);
 	if (err)
 		cli_error("%s", file->error);
 	status = err ? CLI_RUNTIME : CLI_OK;

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "base/cli.h"
-#include "commands/options.h"
 #include "base/writer.h"
+#include "commands/options.h"
 #include "record/regions.h"
 #include "record/replay.h"
 
@@ -209,7 +209,8 @@ static int show_all(const struct cli *cli, struct report *r, int argc, char **ar
 		usage = one == CLI_USAGE && !empty;
 	}
 	one = r->count ? print_merged(r) : CLI_OK;
-	status = status ? status : one;
+	if (!status)
+		status = one;
 	return status || shown ? status : none;
 }
 
@@ -221,7 +222,8 @@ static int list_regions(const char *file, bool titled)
 
 	if (titled)
 		buffer_printf(&text, "%s\n", file);
-	err = err ? err : regions_list(&recording, &text);
+	if (!err)
+		err = regions_list(&recording, &text);
 	if (err)
 		cli_error("%s", recording.error);
 	recording_close(&recording);

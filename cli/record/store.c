@@ -101,8 +101,9 @@ int store_number(struct recording *r, const char *sql, int64_t otherwise, int64_
 	return store_finish(r, s, code);
 }
 
-/* A foreign file may have views, virtual tables, triggers or computed columns and indices that never end or need much memory.
- * Only these tables with plain columns are accepted, and no trigger; other views are not read. */
+/* A foreign file may have views, virtual tables, triggers or computed columns and indices that
+ * never end or need much memory. Only these tables with plain columns are accepted, and no trigger;
+ * other views are not read. */
 #define RECORDED_TABLES 8
 #define RECORDED_NAMES "('meta', 'session', 'counter', 'row', 'tick', 'quality', 'reason', 'mark')"
 static const char plain_tables[] =
@@ -123,9 +124,12 @@ int store_check(struct recording *r)
 	sqlite3_db_config(r->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
 	sqlite3_db_config(r->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
 	sqlite3_limit(r->db, SQLITE_LIMIT_LENGTH, LONGEST_VALUE);
-	err = err ? err : store_number(r, "PRAGMA user_version", 0, &format);
-	err = err ? err : store_number(r, plain_tables, 0, &tables);
-	err = err ? err : store_number(r, foreign_parts, 0, &foreign);
+	if (!err)
+		err = store_number(r, "PRAGMA user_version", 0, &format);
+	if (!err)
+		err = store_number(r, plain_tables, 0, &tables);
+	if (!err)
+		err = store_number(r, foreign_parts, 0, &foreign);
 	if (err)
 		return err;
 	if (id != RECORDING_ID)
@@ -188,7 +192,8 @@ int store_open(struct recording *r, int flags)
 	struct buffer path = {0};
 	int code;
 
-	/* SQLite has names that are no files (":memory:", "file:x?mode=memory"); those with a folder are. */
+	/* SQLite has names that are no files (":memory:", "file:x?mode=memory"); those with a
+	 * folder are. */
 	buffer_printf(&path, "%s%s", *r->path == '/' ? "" : "./", r->path);
 	code = sqlite3_open_v2(path.data, &r->db, flags, NULL);
 	buffer_free(&path);
@@ -205,7 +210,8 @@ int recording_open(struct recording *r, const char *path)
 		return err;
 	sqlite3_busy_timeout(r->db, 5000);
 	err = store_check(r);
-	err = err ? err : store_read_counters(r);
+	if (!err)
+		err = store_read_counters(r);
 	if (err)
 		return err;
 	r->readings = cli_realloc(NULL, r->counter_count + 1, sizeof(*r->readings));
@@ -295,8 +301,10 @@ int recording_next(struct recording *r, struct recording_tick *tick)
 	if ((tick->number != r->next_tick && !readings_are_key(blob, len)) ||
 	    tick->number >= INT64_MAX || (!tick->start && tick->monotonic_ns < r->monotonic_ns))
 		err = -EBADMSG;
-	err = err ? err : readings_decode(r->readings, r->counter_count, blob, len);
-	err = err ? err : explain_readings(r);
+	if (!err)
+		err = readings_decode(r->readings, r->counter_count, blob, len);
+	if (!err)
+		err = explain_readings(r);
 	sqlite3_reset(s);
 	if (err == -EBADMSG)
 		return store_fail(r, err, "the readings of tick %llu are damaged",

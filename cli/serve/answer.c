@@ -63,9 +63,9 @@ static bool accepts_gzip(const char *encodings)
 	return false;
 }
 
-/* A page of another origin can reach this server through a name of its own that it lets point here (DNS rebinding),
- * but it has no password and no certificate for it. Addresses, localhost, the name of this machine and names that the
- * user gives are no such names. */
+/* A page of another origin can reach this server through a name of its own that it lets point here
+ * (DNS rebinding), but it has no password and no certificate for it. Addresses, localhost, the name
+ * of this machine and names that the user gives are no such names. */
 static bool is_known_host(struct http *h, const char *host)
 {
 	bool closed;
@@ -189,7 +189,8 @@ static bool has_certificate(struct http *h, struct MHD_Connection *connection)
 	return has;
 }
 
-/* *wait: it is not known yet. The connection is suspended, and this is called again when the thread knows. */
+/* wait: it is not known yet. The connection is suspended, and this is called again when the thread
+ * knows. */
 static bool has_password(struct http *h, struct MHD_Connection *connection, bool *wait)
 {
 	const char *authorization = MHD_lookup_connection_value(connection, MHD_HEADER_KIND,
@@ -225,7 +226,8 @@ static enum MHD_Result count_body(void *context, enum MHD_ValueKind kind, const 
 	return MHD_YES;
 }
 
-/* Where a body ends may be said twice, and a proxy in front may see another end: what follows would be a request of its own. */
+/* Where a body ends may be said twice, and a proxy in front may see another end: what follows would
+ * be a request of its own. */
 static bool has_body(struct MHD_Connection *connection)
 {
 	unsigned bodies = 0;

@@ -17,7 +17,7 @@ struct writer_of {
 	bool openmetrics;
 };
 
-/* Of a family, and what OpenMetrics and the older format call it. */
+/* The type of a family, and what OpenMetrics and the older format call it. */
 static const struct type {
 	const char *name, *plain;
 	const char *suffix; /* of its samples; the older format has it in the family's name, too */
@@ -93,7 +93,7 @@ static void put_metric(const struct writer_of *w, const struct series_set *set,
 	}
 }
 
-/* Of one series: the samples up to each limit, and all of them. */
+/* The samples of one series up to each limit, and all of them. */
 static void put_buckets(const struct writer_of *w, const struct series_family *f,
 			const struct series *s)
 {
@@ -152,7 +152,7 @@ static void put_ceilings(const struct writer_of *w, const struct series_set *set
 	}
 }
 
-/* Of each series: whether it was counted, and how far its values can be trusted. */
+/* Whether each series was counted, and how far its values can be trusted. */
 static void put_qualities(const struct writer_of *w, const struct series_set *set)
 {
 	struct buffer labels = {0};

@@ -17,8 +17,8 @@ struct exposition_self {
 	double start_seconds;           /* when the process began, since 1970 */
 };
 
-/* Adds the whole text. Pushed to another program: without what the HTTP server counts and without process_*, which that program has of
- * its own. */
+/* Adds the whole text. Pushed to another program: without what the HTTP server counts and without
+ * process_*, which that program has of its own. */
 void exposition_put(struct buffer *to, bool openmetrics, bool pushed, const struct series_set *set,
 		    const struct uncore *u, const struct exposition_self *self);
 

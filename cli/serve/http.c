@@ -48,7 +48,8 @@ static bool start_server(struct http *h, struct web_config *web)
 	*s = (struct server){.next = h->servers, .web = web, .fd = fd};
 	/* Until the list has it, its clients wait. */
 	pthread_mutex_lock(&h->lock);
-	/* Not epoll: with it the library misses that a client is gone when the end comes with data. */
+	/* Not epoll: with it the library misses that a client is gone when the end comes with
+	 * data. */
 	s->daemon = MHD_start_daemon(
 		MHD_USE_POLL_INTERNAL_THREAD | MHD_USE_ERROR_LOG | MHD_ALLOW_SUSPEND_RESUME |
 			(web->key.path ? MHD_USE_TLS : 0),
@@ -71,7 +72,7 @@ static bool start_server(struct http *h, struct web_config *web)
 	return false;
 }
 
-/* Of a daemon that was stopped, which closes its socket if it was not replaced. */
+/* Frees the state of a daemon that was stopped, which closes its socket if it was not replaced. */
 static void free_server(struct server *s)
 {
 	if (s->replaced_ns)
@@ -99,7 +100,8 @@ static void stop_old(struct http *h)
 	}
 }
 
-/* Whether other machines can reach a server that asks for no credentials, or through a connection that all can read. */
+/* Whether other machines can reach a server that asks for no credentials, or through a connection
+ * that all can read. */
 static int check_open(const struct http *h, const struct web_config *web)
 {
 	if (h->listener.is_local || h->setup.insecure || (web->key.path && web_is_closed(web)))
@@ -187,7 +189,8 @@ int http_open(struct http **out, const struct http_setup *setup)
 	return status;
 }
 
-/* For all connections, beside the counters. What the system does not allow is refused later, when it is needed. */
+/* For all connections, beside the counters. What the system does not allow is refused later, when
+ * it is needed. */
 static void raise_file_limit(void)
 {
 	const rlim_t enough = 2 * (rlim_t)CONNECTIONS;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The HTTP server of `serve`: a thread that hands out texts which the loop made. It never reads a counter. */
+/* The HTTP server of `serve`: a thread that hands out texts which the loop made. It never reads a
+ * counter. */
 #ifndef CLI_HTTP_H
 #define CLI_HTTP_H
 
@@ -33,7 +34,8 @@ struct http_setup {
 	const struct http_page *pages; /* read from http_start() on; the last one has no path */
 };
 
-/* Binds the socket, or takes the one of systemd (LISTEN_FDS); clients wait until http_start(). Returns an exit code. */
+/* Binds the socket, or takes the one of systemd (LISTEN_FDS); clients wait until http_start().
+ * Returns an exit code. */
 int http_open(struct http **out, const struct http_setup *setup);
 /* Starts the thread, which blocks all signals. Returns an exit code. */
 int http_start(struct http *h);
@@ -42,7 +44,8 @@ void http_close(struct http *h);
 
 /* What the server listens on, for people: "http://127.0.0.1:9065/metrics". */
 const char *http_address(const struct http *h);
-/* Replaces a text: requests from now on get this one. Takes the text over and leaves the buffer empty. */
+/* Replaces a text: requests from now on get this one. Takes the text over and leaves the buffer
+ * empty. */
 void http_publish(struct http *h, enum http_text which, struct buffer *text);
 
 /* An interval was added to the setup's `live`. */

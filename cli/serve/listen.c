@@ -131,8 +131,9 @@ static void remove_stale(const union address *a, socklen_t length)
 
 static int set_capability(unsigned which);
 
-/* A process of root that has bound a socket becomes another user, who cannot remove it. A child that stays root, with no capability
- * but that of removing a file, does that when its parent has ended, by whatever signal. */
+/* A process of root that has bound a socket becomes another user, who cannot remove it. A child
+ * that stays root, with no capability but that of removing a file, does that when its parent has
+ * ended, by whatever signal. */
 static void start_remover(struct listener *l)
 {
 	struct stat mine, now;

@@ -13,8 +13,8 @@ struct listener {
 	bool is_local;           /* other machines cannot reach it */
 };
 
-/* Binds and listens; http.h has the forms of an address. Of systemd's socket `address` is not used. `tls` is for the name.
- * Returns an exit code; fd is -1 after an error. */
+/* Binds and listens; http.h has the forms of an address. Of systemd's socket `address` is not used.
+ * `tls` is for the name. Returns an exit code; fd is -1 after an error. */
 int listener_open(struct listener *l, const char *address, bool tls);
 void listener_close(struct listener *l);
 /* Removes the socket in the file system. */
@@ -23,8 +23,9 @@ void listener_remove(struct listener *l);
 /* Sends a state to the systemd that started this process; does nothing without one. */
 void notify_systemd(const char *state);
 
-/* Of a process of root: becomes `user`, a name or number, with no capability but CAP_PERFMON, before any thread is
- * started. NULL: user 65534. Does nothing when the process is not root's. Returns an exit code. */
+/* Makes a process of root one of `user`, a name or number, with no capability but CAP_PERFMON,
+ * before any thread is started. NULL: user 65534. Does nothing when the process is not root's.
+ * Returns an exit code. */
 int rights_drop(const char *user);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* One thread adds intervals, another one hands them out. An event is text with a count of its users: a client that is slow
- * keeps the one that it takes, and does not get what was forgotten meanwhile. */
+/* One thread adds intervals, another one hands them out. An event is text with a count of its
+ * users: a client that is slow keeps the one that it takes, and does not get what was forgotten
+ * meanwhile. */
 #include "serve/live.h"
 
 #include <inttypes.h>
@@ -27,7 +28,7 @@ struct event {
 };
 
 struct live {
-	/* Of the thread that adds. */
+	/* For the thread that adds. */
 	struct out out;
 	struct windows *next;
 	size_t row_count; /* of all windows */
@@ -47,8 +48,8 @@ struct live {
 	size_t readers;
 	bool ended;
 	struct shorts {
-		uint64_t *
-			ends; /* of each sample, in ns since begin_ns; it begins where the one before ended */
+		/* When each sample ended, in ns since begin_ns; the next one begins there. */
+		uint64_t *ends;
 		float *values; /* of each its rows' */
 		size_t rows, room,
 			next;    /* room: samples; next: the oldest when there are so many */
@@ -59,7 +60,7 @@ struct live {
 
 /* ---- events ---- */
 
-/* Of a document, which it frees. `id`: NULL for none. */
+/* An event with a document, which it frees. `id`: NULL for none. */
 static struct event *new_event(const char *name, const char *id, json_t *document)
 {
 	struct buffer text = {0};
@@ -231,7 +232,7 @@ static void add_window(struct live *l, struct event *values)
 		forget(l, 1);
 }
 
-/* Of the rows' first interval; others before are of other rows. */
+/* Begins with the rows' first interval; earlier intervals have other rows. */
 static void begin(struct live *l, const struct uncore_sample *sample)
 {
 	struct event *start;
@@ -289,10 +290,10 @@ void live_add(struct live *l, const struct uncore_sample *sample, uint64_t misse
 	if (begin_ns < l->begin_ns)
 		l->begin_ns = begin_ns;
 	l->out.frame = (struct frame){.time = (double)(end_ns - l->begin_ns) / 1e9,
-					  .window = (double)(end_ns - begin_ns) / 1e9,
-					  .wall_ns = uncore_sample_end_wall_ns(sample),
-					  .monotonic_ns = end_ns,
-					  .missed = missed};
+				      .window = (double)(end_ns - begin_ns) / 1e9,
+				      .wall_ns = uncore_sample_end_wall_ns(sample),
+				      .monotonic_ns = end_ns,
+				      .missed = missed};
 	windows_add(l->next, &l->out);
 	pthread_mutex_lock(&l->lock);
 	watched = l->readers;
@@ -459,7 +460,8 @@ void live_put_latest(struct live *l, struct buffer *to)
 	pthread_mutex_unlock(&l->lock);
 }
 
-/* Copies the latest SHORT_SAMPLES of a row, or as many as there are, the oldest first. Returns their number. */
+/* Copies the latest SHORT_SAMPLES of a row, or as many as there are, the oldest first. Returns
+ * their number. */
 static size_t copy_short_samples(struct live *l, size_t row, uint64_t *ends, float *values)
 {
 	const struct shorts *s = &l->shorts;

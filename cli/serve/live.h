@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The intervals of the last minutes, as events that a page follows (server-sent events, what a browser's EventSource reads). */
+/* The intervals of the last minutes, as events that a page follows (server-sent events, what a
+ * browser's EventSource reads). */
 #ifndef CLI_LIVE_H
 #define CLI_LIVE_H
 
@@ -13,7 +14,8 @@
 
 struct live;
 
-/* `machine` is borrowed. `whole`: nothing is forgotten, and several intervals become one when there are many: of a recording. */
+/* `machine` is borrowed. `whole`: nothing is forgotten, and several intervals become one when there
+ * are many: of a recording. */
 struct live *live_new(struct uncore *machine, bool whole);
 void live_free(struct live *l);
 
@@ -34,14 +36,15 @@ struct live_reader {
 	bool ended;
 };
 
-/* `last_event`: the id of the last interval that the client has, from a stream before; NULL: none, and it begins with the
- * oldest that is kept. */
+/* `last_event`: the id of the last interval that the client has, from a stream before; NULL: none,
+ * and it begins with the oldest that is kept. */
 void live_read_from(struct live *l, struct live_reader *r, const char *last_event);
 /* The next bytes of its stream. 0: none until the next interval; -1: the end. For any thread. */
 ssize_t live_read(struct live *l, struct live_reader *r, char *to, size_t room);
 void live_reader_free(struct live *l, struct live_reader *r);
 
-/* The short samples of a row that are kept, as a JSON document; "" when there is no such row or none of it. For any thread. */
+/* The short samples of a row that are kept, as a JSON document; "" when there is no such row or
+ * none of it. For any thread. */
 void live_put_short_samples(struct live *l, const char *row, struct buffer *to);
 /* The last interval as a JSON document; "" before the first one. For any thread. */
 void live_put_latest(struct live *l, struct buffer *to);

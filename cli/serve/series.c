@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cli.h"
 #include "base/buffer.h"
+#include "base/cli.h"
 
 /* ---- names ---- */
 
@@ -14,8 +14,8 @@
 #define MEAN ", of which sum by count is the mean"
 #define STATE " in the last interval"
 
-/* What becomes of a metric by its unit: a rate is exported as its counter, so that no time between two scrapes is
- * lost, and a quotient as the sums of which it is one. */
+/* What becomes of a metric by its unit: a rate is exported as its counter, so that no time between
+ * two scrapes is lost, and a quotient as the sums of which it is one. */
 static const struct naming {
 	const char *unit;   /* of the library */
 	const char *ending; /* of the metric's name, which goes */
@@ -63,7 +63,8 @@ static bool ends_with(const char *text, size_t len, const char *ending)
 	return len >= length && memcmp(text + len - length, ending, length) == 0;
 }
 
-/* "memory.read.bandwidth" and "bytes": uncore_memory_read_bytes. The parts between may be empty, as the suffix. */
+/* "memory.read.bandwidth" and "bytes": uncore_memory_read_bytes. The parts between may be empty, as
+ * the suffix. */
 static char *metric_name(const char *metric, const struct naming *n, const char *between,
 			 const char *suffix)
 {
@@ -203,7 +204,8 @@ static char *labels_of(const struct uncore *u, const struct uncore_row *row)
 
 /* ---- rows to series ---- */
 
-/* What no interval can change: nothing counts the row, this kernel has a bug, or documents leave a doubt. */
+/* What no interval can change: nothing counts the row, this kernel has a bug, or documents leave a
+ * doubt. */
 static char *known_problem(const struct uncore *u, const struct uncore_row *row)
 {
 	const struct uncore_metric *m = row->query->family ? cli_metric(u, row->query) : NULL;

@@ -17,8 +17,9 @@ enum series_kind {
 	SERIES_GAUGE, /* of the last interval */
 };
 
-/* Of a histogram of short samples. The limits are those of bins of the library, so that each sample is in its bucket;
- * and they are the same on all machines, so that histograms can be added. */
+/* Buckets of a histogram of short samples. The limits are those of bins of the library, so that
+ * each sample is in its bucket; and they are the same on all machines, so that histograms can be
+ * added. */
 struct series_buckets {
 	const char *unit;    /* that the histogram's name ends with, or "" */
 	int lowest, octaves; /* limits: 2^lowest to 2^(lowest + octaves), */
@@ -72,7 +73,8 @@ struct series_set {
 size_t series_limit_count(const struct series_buckets *b);
 double series_limit(const struct series_buckets *b, size_t i);
 
-/* Adds the rows of an interval of `interval_ns` (0: unknown), which is longer when ticks were missed. */
+/* Adds the rows of an interval of `interval_ns` (0: unknown), which is longer when ticks were
+ * missed. */
 void series_add(struct series_set *set, const struct uncore *u, const struct uncore_sample *sample,
 		uint64_t interval_ns);
 void series_free(struct series_set *set);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* `uncore serve`: the loop of stat counts, and each interval is added to the sums that HTTP clients get. */
+/* `uncore serve`: the loop of stat counts, and each interval is added to the sums that HTTP clients
+ * get. */
 #include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
@@ -11,19 +12,19 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/cli.h"
-#include "commands/documents.h"
-#include "commands/stat.h"
-#include "base/replay.h"
-#include "commands/options.h"
 #include "base/buffer.h"
+#include "base/cli.h"
+#include "base/replay.h"
+#include "commands/documents.h"
+#include "commands/options.h"
+#include "commands/stat.h"
 #include "serve/exposition.h"
 #include "serve/http.h"
 #include "serve/listen.h"
 #include "serve/live.h"
 #include "serve/push/otlp.h"
-#include "serve/series.h"
 #include "serve/push/textfile.h"
+#include "serve/series.h"
 
 #define CONFIG "/etc/uncore/serve.conf"
 #define CONFIG_MOST (1u << 20) /* bytes */
@@ -76,7 +77,8 @@ static void publish(struct serve *s)
 	s->self.text_seconds += (double)(cli_now_ns() - begin_ns) / 1e9;
 }
 
-/* Whether something is to be pushed with this interval: with the first one, and then where the next one would be late. */
+/* Whether something is to be pushed with this interval: with the first one, and then where the next
+ * one would be late. */
 static bool is_due(const struct serve *s, uint64_t last_ns, uint64_t interval_ns)
 {
 	return s->series.intervals <= 1 ||
@@ -106,7 +108,8 @@ static int push(struct serve *s, bool last)
 	return status;
 }
 
-/* The watchdog of systemd ends a service that adds no interval: it must be longer than one, and than the delay. */
+/* The watchdog of systemd ends a service that adds no interval: it must be longer than one, and
+ * than the delay. */
 static void notify_ready(const struct serve *s)
 {
 	const struct schedule *o = &s->o.request.when;
@@ -246,7 +249,8 @@ static void parse(struct serve *s, int argc, char **argv)
 	stat_parse(s->cli, &s->o, &syntax, argc, argv);
 }
 
-/* The value of --config before the options are read: those of the file come first, so that others replace them. */
+/* The value of --config before the options are read: those of the file come first, so that others
+ * replace them. */
 static const char *find_config(int argc, char **argv)
 {
 	static const char name[] = "--config";
@@ -272,7 +276,8 @@ static int read_config(struct serve *s, const char *path)
 	return CLI_RUNTIME;
 }
 
-/* One option or argument a line, as on the command line, and behind a space its value. Usage errors name the line. */
+/* One option or argument a line, as on the command line, and behind a space its value. Usage errors
+ * name the line. */
 static void parse_config(struct serve *s, const char *path)
 {
 	char *rest = s->config_text, *line, *end;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What the files of the HTTP server share: http.c the servers, connection.c their clients, password.c whether they may ask, answer.c
- * what they get, stream.c the intervals, one after another. */
+/* What the files of the HTTP server share: http.c the servers, connection.c their clients,
+ * password.c whether they may ask, answer.c what they get, stream.c the intervals, one after
+ * another. */
 #ifndef CLI_SERVER_H
 #define CLI_SERVER_H
 
@@ -11,12 +12,13 @@
 #include <stdint.h>
 #include <sys/utsname.h>
 
+#include "serve/access/web-config.h"
 #include "serve/http.h"
 #include "serve/listen.h"
-#include "serve/access/web-config.h"
 
-/* A client may take so long for the headers of its first request, to take the answer, and to finish the headers of the
- * next request on the same connection. Prometheus scrapes at least once a minute. */
+/* A client may take so long for the headers of its first request, to take the answer, and to finish
+ * the headers of the next request on the same connection. Prometheus scrapes at least once a
+ * minute. */
 #define HEADERS_NS (5 * NS_PER_S)
 #define ANSWER_NS (30 * NS_PER_S)
 #define IDLE_NS (90 * NS_PER_S)
@@ -40,12 +42,13 @@ struct connection {
 	uint64_t deadline_ns;
 	const struct MHD_Response *text; /* which it takes; NULL: none */
 	enum check check;
-	/* Of the password that is to be checked: the connection is suspended. */
+	/* The password that is to be checked: the connection is suspended. */
 	char *authorization;
 	struct origin *origin;
 };
 
-/* One for each version of the web configuration: the old ones stay until their clients have gone. */
+/* One for each version of the web configuration: the old ones stay until their clients have
+ * gone. */
 struct server {
 	struct server *next;
 	struct MHD_Daemon *daemon;
@@ -94,10 +97,12 @@ enum MHD_Result answer(void *context, struct MHD_Connection *connection, const c
 /* Adds those of the web configuration. With the lock. */
 void response_add_headers(const struct http *h, struct MHD_Response *response);
 
-/* The text that was published last, NULL without one. With the lock, which it may release meanwhile. */
+/* The text that was published last, NULL without one. With the lock, which it may release
+ * meanwhile. */
 struct MHD_Response *text_response(struct http *h, enum http_text which, bool compressed);
 void texts_free(struct http *h);
-/* Takes a document over that one client asked for. NULL: clients that do not read have too much already, or out of memory. */
+/* Takes a document over that one client asked for. NULL: clients that do not read have too much
+ * already, or out of memory. */
 struct MHD_Response *document_response(struct http *h, struct buffer *document);
 
 /* ---- connection.c ---- */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Connections that get each interval when it ends. Between two intervals the library does not look at them. */
+/* Connections that get each interval when it ends. Between two intervals the library does not look
+ * at them. */
 #include <poll.h>
 #include <stdlib.h>
 
@@ -19,7 +20,8 @@ struct stream {
 	bool left;  /* the client has gone */
 };
 
-/* Whether clients are to connect again: the server ends, or has another configuration, perhaps with other passwords. */
+/* Whether clients are to connect again: the server ends, or has another configuration, perhaps with
+ * other passwords. */
 static bool is_over(const struct stream *s)
 {
 	return s->http->stopping || s->left || s->server != s->http->servers;

@@ -7,7 +7,8 @@
 #include "base/cli.h"
 #include "serve/server.h"
 
-/* Texts that were replaced are kept for the clients that still take them: so many bytes, and twice the latest text. */
+/* Texts that were replaced are kept for the clients that still take them: so many bytes, and twice
+ * the latest text. */
 #define DOCUMENT_BYTES (32u << 20) /* documents that clients are taking */
 #define HELD_BYTES (1 << 20)
 

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "commands/stat.h"
 #include "base/replay.h"
+#include "commands/stat.h"
 #include "top/top.h"
 
 struct top_options {

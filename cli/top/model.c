@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The tree behind the screen of `uncore top`: made of the first sample's rows, then only values change. */
+/* The tree behind the screen of `uncore top`: made of the first sample's rows, then only values
+ * change. */
 #include "top/model.h"
 
 #include <math.h>
@@ -7,8 +8,8 @@
 #include <string.h>
 
 #include "base/cli.h"
-#include "output/output.h"
 #include "output/devices.h"
+#include "output/output.h"
 
 /* ---- the tree ---- */
 
@@ -250,7 +251,8 @@ void top_update(struct top_model *m, const struct uncore *machine,
 float top_history(const struct top_model *m, const struct top_node *node, unsigned ago,
 		  unsigned per)
 {
-	/* Columns begin at whole multiples of their length: a value stays in its column while that moves. */
+	/* Columns begin at whole multiples of their length: a value stays in its column while that
+	 * moves. */
 	uint64_t first = (m->slot / per - ago) * per;
 	float sum = 0;
 	unsigned count = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The rows of `uncore top` as a tree: metrics and events, their sockets, the channels, ports and links of those,
- * the devices below a port. It knows nothing of a terminal. */
+/* The rows of `uncore top` as a tree: metrics and events, their sockets, the channels, ports and
+ * links of those, the devices below a port. It knows nothing of a terminal. */
 #ifndef CLI_TOP_MODEL_H
 #define CLI_TOP_MODEL_H
 
@@ -48,14 +48,14 @@ void top_update(struct top_model *m, const struct uncore *machine,
 		const struct uncore_sample *sample);
 void top_free(struct top_model *m);
 
-/* Makes the visible lines anew, after a change of sort, filter or open nodes. The cursor keeps its node, or goes
- * to the nearest one above. */
+/* Makes the visible lines anew, after a change of sort, filter or open nodes. The cursor keeps its
+ * node, or goes to the nearest one above. */
 void top_arrange(struct top_model *m);
 
 /* NULL: a device, or TOP_NONE. */
 const struct uncore_row *top_row(const struct top_model *m, size_t node);
 
-/* Of its short samples; NULL: there are none. */
+/* The distribution of its short samples; NULL: there are none. */
 const struct uncore_distribution *top_distribution(const struct top_model *m, size_t node);
 
 /* Value over ceiling, or a ratio itself; NaN: unknown. `limited` (or NULL): there is a ceiling. */
@@ -70,7 +70,8 @@ void top_open(struct top_model *m, bool open);
 /* Opens all nodes, or closes them if all are open. Devices stay hidden. */
 void top_open_all(struct top_model *m);
 
-/* The mean of some seconds up to `ago` columns before the present one, each column `per` seconds. */
+/* The mean of some seconds up to `ago` columns before the present one, each column `per`
+ * seconds. */
 float top_history(const struct top_model *m, const struct top_node *node, unsigned ago,
 		  unsigned per);
 

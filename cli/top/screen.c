@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Cells to the terminal, keys and mouse from it. ncurses restores the terminal at Ctrl-Z, and its mode at the
- * continuation; signals that end the process are read from a descriptor, so that screen_close() comes first. */
+/* Cells to the terminal, keys and mouse from it. ncurses restores the terminal at Ctrl-Z, and its
+ * mode at the continuation; signals that end the process are read from a descriptor, so that
+ * screen_close() comes first. */
 #include "top/screen.h"
 
 #include <langinfo.h>

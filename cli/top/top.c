@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The screen of `uncore top`: a sink for intervals, which end by its own ticker, by time or by a key. */
+/* The screen of `uncore top`: a sink for intervals, which end by its own ticker, by time or by a
+ * key. */
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
@@ -8,9 +9,9 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
+#include "base/replay.h"
 #include "commands/documents.h"
 #include "loop/loop.h"
-#include "base/replay.h"
 #include "loop/ticker.h"
 #include "top/screen.h"
 #include "top/top.h"

@@ -5,8 +5,8 @@
 
 #include "loop/request.h"
 
-/* Counts on a screen that fills the terminal, until the user ends it: rows of request->tree. `*shown` stays false without an
- * error when the terminal cannot show one. */
+/* Counts on a screen that fills the terminal, until the user ends it: rows of request->tree.
+ * `*shown` stays false without an error when the terminal cannot show one. */
 int top_run(struct cli *cli, struct request *request, bool ascii, bool *shown);
 
 #endif

@@ -14,9 +14,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/writer.h"
 #include "commands/options.h"
 #include "output/output.h"
-#include "base/writer.h"
 #include "verify/measure.h"
 #include "verify/proof.h"
 
@@ -187,13 +187,16 @@ static int count_and_judge(struct verify *v)
 	struct tm day;
 	int status = check_file(v->o->file);
 
-	status = status ? status : passes_plan(v);
+	if (!status)
+		status = passes_plan(v);
 	if (status)
 		return status;
 	nodes_find(v);
 	status = v->moves || v->loads & 1u << VERIFY_READ_ALL ? nodes_find_memory(v) : CLI_OK;
-	status = status ? status : devices_open(v);
-	status = status ? status : schedule_time(v, passes_count(v));
+	if (!status)
+		status = devices_open(v);
+	if (!status)
+		status = schedule_time(v, passes_count(v));
 	witnesses_open(&v->witnesses, v->cli->u, "");
 	v->run.transfers = isfinite(memory->transfers) ? memory->transfers : 0;
 	v->run.rated = memory->rated;
@@ -201,7 +204,8 @@ static int count_and_judge(struct verify *v)
 	snprintf(v->run.hypervisor, sizeof(v->run.hypervisor), "%s", hypervisor ? hypervisor : "");
 	snprintf(v->run.version, sizeof(v->run.version), "%s", uncore_version());
 	strftime(v->run.date, sizeof(v->run.date), "%Y-%m-%d", gmtime_r(&now, &day));
-	status = status ? status : signals_open(&v->signals);
+	if (!status)
+		status = signals_open(&v->signals);
 	if (status)
 		return status;
 	announce(v);
@@ -224,7 +228,8 @@ static int run(struct cli *cli, const struct verify_options *o)
 	int lock = take_lock(), status = lock < 0 ? CLI_RUNTIME : cli_open(cli);
 
 	sched_getaffinity(0, sizeof(v.cpus), v.cpus.parts);
-	status = status ? status : count_and_judge(&v);
+	if (!status)
+		status = count_and_judge(&v);
 	signals_close(&v.signals);
 	uncore_monitor_free(v.monitor);
 	uncore_sample_free(v.sample);

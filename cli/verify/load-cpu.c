@@ -273,7 +273,8 @@ int verify_stream_open(struct verify_stream *s, int node, size_t size, int stop_
 	/* Without huge pages small ones are used; their page-table walks are little traffic. */
 	madvise(s->base, s->size, MADV_HUGEPAGE);
 	err = bind_node(s);
-	err = err ? err : populate(s, stop_fd);
+	if (!err)
+		err = populate(s, stop_fd);
 	if (err)
 		verify_stream_close(s);
 	return err;

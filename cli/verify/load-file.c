@@ -416,7 +416,8 @@ static int open_one(struct verify *v, enum verify_load load, const char *path)
 			      "it is on several disks, which may write more data than the file "
 			      "has (RAID)");
 	status = find_pci(v, d);
-	status = status ? status : check_direct(d);
+	if (!status)
+		status = check_direct(d);
 	if (!status)
 		announce(v, d);
 	return status;

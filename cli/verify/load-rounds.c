@@ -49,7 +49,8 @@ int verify_rounds(struct verify_series *series, const struct verify_work *work,
 		order[i] = k < i ? order[k] : 0;
 		order[k] = quarters[i % VERIFY_AMOUNTS];
 	}
-	err = err ? err : pace->read(pace->context, unused);
+	if (!err)
+		err = pace->read(pace->context, unused);
 	for (unsigned i = 0; !err && i < count; i++) {
 		const size_t part = amount / 4 * order[i];
 		const uint64_t end = cli_now_ns() + pace->round_ns;
@@ -57,7 +58,8 @@ int verify_rounds(struct verify_series *series, const struct verify_work *work,
 		if (pace->show)
 			pace->show(pace->context, i, count);
 		err = work->run(work->context, part, pace->stop_fd);
-		err = err ? err : cli_sleep_until(end, pace->stop_fd);
+		if (!err)
+			err = cli_sleep_until(end, pace->stop_fd);
 		if (!err)
 			err = pace->read(pace->context, verify_add_round(series, (double)part));
 	}
@@ -114,7 +116,8 @@ static int run_rounds(struct verify_series *s, const struct verify_ceiling *c,
 			r[c->cell - s->first_cell] = (struct verify_reading){
 				.amount = c->peak * seconds, .seconds = seconds};
 		}
-		err = err ? err : pace->read(pace->context, r);
+		if (!err)
+			err = pace->read(pace->context, r);
 		before = now;
 		before_ns = now_ns;
 	}
@@ -142,10 +145,12 @@ int verify_ceiling_rounds(struct verify_series *s, const struct verify_ceiling *
 			.part = c->readers[started].part, .stop_fd = pace->stop_fd, .stop = &stop};
 		cli_cpus_add(&one, c->readers[started].cpu);
 		err = -pthread_attr_setaffinity_np(&attr, sizeof(one), one.parts);
-		err = err ? err : -pthread_create(&t->id, &attr, load, t);
+		if (!err)
+			err = -pthread_create(&t->id, &attr, load, t);
 	}
 	pthread_attr_destroy(&attr);
-	err = err ? err : run_rounds(s, c, threads, pace);
+	if (!err)
+		err = run_rounds(s, c, threads, pace);
 	atomic_store(&stop, true);
 	while (started > 0)
 		pthread_join(threads[--started].id, NULL);

@@ -127,7 +127,7 @@ struct device {
 	int fd;           /* -1: none */
 	uint64_t size;    /* the used bytes */
 	struct disk disk;
-	/* Of the first of several disks; port NULL: a device of the chip. */
+	/* For the first of several disks; port NULL: a device of the chip. */
 	const struct uncore_device *pci, *port;
 	int socket, node;
 	uint64_t at, done; /* offset of the next transfer; bytes so far */

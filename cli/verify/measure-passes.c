@@ -72,9 +72,12 @@ static int start_pass(struct verify *v)
 	int err = v->sample ? 0 : uncore_sample_new(&v->sample);
 
 	if (v->counts) {
-		err = err ? err : uncore_monitor_open(v->monitor);
-		err = err ? err : uncore_monitor_start(v->monitor);
-		err = err ? err : uncore_monitor_read(v->monitor, v->sample);
+		if (!err)
+			err = uncore_monitor_open(v->monitor);
+		if (!err)
+			err = uncore_monitor_start(v->monitor);
+		if (!err)
+			err = uncore_monitor_read(v->monitor, v->sample);
 	}
 	if (err)
 		return cli_fail(v->cli, err);
@@ -192,7 +195,8 @@ static int open_stream(struct verify *v, const struct node *n, size_t size,
 {
 	int err = pin(n->cpu);
 
-	err = err ? err : verify_stream_open(stream, n->id, size, v->signals.stop_fd);
+	if (!err)
+		err = verify_stream_open(stream, n->id, size, v->signals.stop_fd);
 	if ((err == -EPERM || err == -ENOSYS) && v->node_count == 1)
 		err = verify_stream_open(stream, -1, size, v->signals.stop_fd);
 	return err;
@@ -228,8 +232,10 @@ static int run_on_stream(struct verify *v, struct verify_series *s,
 	int err = pin(s->cpu);
 
 	s->memory = (double)stream->size;
-	err = err ? err : run_series(v, s, work);
-	err = err ? err : verify_stream_elsewhere(stream, &s->elsewhere);
+	if (!err)
+		err = run_series(v, s, work);
+	if (!err)
+		err = verify_stream_elsewhere(stream, &s->elsewhere);
 	s->round_count = err ? 0 : s->round_count;
 	return err;
 }
@@ -340,7 +346,8 @@ static int move_files(struct verify *v, const struct node *n)
 		if (d->node != n->id || !needs(&v->run, d->load, false))
 			continue;
 		err = open_stream(v, n, DEVICE_MEMORY, &stream);
-		err = err ? err : move_file(v, n, d, &stream);
+		if (!err)
+			err = move_file(v, n, d, &stream);
 		verify_stream_close(&stream);
 	}
 	return err;
@@ -447,8 +454,10 @@ static int read_socket(struct verify *v, const struct node *n)
 		if (!err)
 			add_readers(v, at, &streams[count++], &c);
 	}
-	err = err ? err : pin(n->cpu);
-	err = err ? err : read_all(v, add_series(v, VERIFY_READ_ALL, n, n), &c, streams, count);
+	if (!err)
+		err = pin(n->cpu);
+	if (!err)
+		err = read_all(v, add_series(v, VERIFY_READ_ALL, n, n), &c, streams, count);
 	while (count > 0)
 		verify_stream_close(&streams[--count]);
 	free(streams);

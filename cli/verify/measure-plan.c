@@ -44,14 +44,16 @@ static int add_ports(struct verify *v)
 		if (!d->is_port || !uncore_device_pmu_count(d))
 			continue;
 		err = uncore_monitor_set_filter(v->monitor, "port", d->address);
-		err = err ? err : uncore_monitor_set_level(v->monitor, UNCORE_LEVEL_PORT);
+		if (!err)
+			err = uncore_monitor_set_level(v->monitor, UNCORE_LEVEL_PORT);
 		for (size_t k = 0; !err && (e = verify_expectation_at(k)); k++)
 			if (e->group == VERIFY_DEVICES) {
 				err = uncore_monitor_add_metrics(v->monitor, e->metric);
 				err = err == -ENODEV ? 0 : err;
 			}
 	}
-	err = err ? err : uncore_monitor_set_filter(v->monitor, "port", NULL);
+	if (!err)
+		err = uncore_monitor_set_filter(v->monitor, "port", NULL);
 	return err ? cli_fail(v->cli, err) : CLI_OK;
 }
 
@@ -102,8 +104,10 @@ static int add_metric(struct verify *v, const struct verify_expectation *e, stru
 	/* Only memory has channels. */
 	err = uncore_monitor_set_level(v->monitor,
 				       devices ? UNCORE_LEVEL_SOCKET : UNCORE_LEVEL_CHANNEL);
-	err = err ? err : uncore_monitor_add_level(v->monitor, UNCORE_LEVEL_SOCKET);
-	err = err ? err : uncore_monitor_add_metrics(v->monitor, e->metric);
+	if (!err)
+		err = uncore_monitor_add_level(v->monitor, UNCORE_LEVEL_SOCKET);
+	if (!err)
+		err = uncore_monitor_add_metrics(v->monitor, e->metric);
 	if (err && err != -ENODEV)
 		return cli_fail(v->cli, err);
 	v->counts = v->counts || !err;
@@ -190,11 +194,13 @@ int passes_plan(struct verify *v)
 	struct added added = {.any = {false}};
 	int err = uncore_monitor_new(&v->monitor, cli->u), status;
 
-	err = err ? err : uncore_monitor_set_rounds(v->monitor);
+	if (!err)
+		err = uncore_monitor_set_rounds(v->monitor);
 	if (err)
 		return cli_fail(cli, err);
 	status = add_metrics(v, &added);
-	status = status ? status : check_added(v, &added);
+	if (!status)
+		status = check_added(v, &added);
 	if (status)
 		return status;
 	if (!v->moves && *added.why[NODES])

@@ -49,7 +49,7 @@ struct verify_cell {
 	char port[48];
 };
 
-/* Of one cell in one round. */
+/* The reading of one cell in one round. */
 struct verify_reading {
 	double amount;   /* bytes, ns; NaN: a counter was missing or did not run all the time */
 	double seconds;  /* in which its counters ran */
@@ -205,10 +205,11 @@ extern const char *const verify_verdicts[]; /* "proved", "off", "cannot tell" */
 struct verify_result {
 	const struct verify_series *series;
 	const struct verify_cell *cell;
-	int socket; /* the judged socket; if it has no cell of the metric, `cell` is of another one */
+	/* The judged socket; if it has no cell of the metric, `cell` is of another one. */
+	int socket;
 	struct verify_fit fit; /* NaN: none */
 	double moved;          /* bytes or loads in all rounds that were used */
-	/* Of a channel: 1 is an even share. Of look-ups: the share of hits. Else NaN. */
+	/* For a channel: 1 is an even share. For look-ups: the share of hits. Else NaN. */
 	double share;
 	/* The counted value and the known one, if `fit` has the ratio of these. Else NaN. */
 	double value, known;

@@ -32,7 +32,8 @@ static void take_address(unsigned char into[ORIGIN_BYTES], int fd)
 		memcpy(into, a.in6.sin6_addr.s6_addr, 8);
 }
 
-/* That of the client, in place of the one that was seen longest ago and has no password to be checked. */
+/* That of the client, in place of the one that was seen longest ago and has no password to be
+ * checked. */
 static struct origin *origin_of(struct http *h, int fd)
 {
 	unsigned char address[ORIGIN_BYTES];
@@ -70,8 +71,8 @@ void password_ask(struct http *h, struct connection *c, const char *authorizatio
 	pthread_cond_signal(&h->asked);
 }
 
-/* Wrong passwords from some addresses do not keep others waiting: the address with the fewest is next, and of one address
- * the password that waits longest. NULL: none waits. With the lock. */
+/* Wrong passwords from some addresses do not keep others waiting: the address with the fewest is
+ * next, and of one address the password that waits longest. NULL: none waits. With the lock. */
 static struct connection *next_asked(struct http *h)
 {
 	struct connection *next = NULL;

@@ -6,8 +6,8 @@
 #include <string.h>
 #include <yaml.h>
 
-#include "base/cli.h"
 #include "base/buffer.h"
+#include "base/cli.h"
 
 #define FILE_MOST (1u << 20)
 #define MOST_LEVELS 16

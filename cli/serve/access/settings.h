@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Texts in a file of YAML maps, with their lines. Anchors, tags, repeated keys and files over 1 MiB are refused. */
+/* Texts in a file of YAML maps, with their lines. Anchors, tags, repeated keys and files over 1 MiB
+ * are refused. */
 #ifndef CLI_SETTINGS_H
 #define CLI_SETTINGS_H
 

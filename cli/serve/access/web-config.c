@@ -11,8 +11,8 @@
 #include <strings.h>
 #include <sys/stat.h>
 
-#include "base/cli.h"
 #include "base/buffer.h"
+#include "base/cli.h"
 #include "serve/access/settings.h"
 
 #define WEB_SALTED 29 /* characters before the hash itself */
@@ -97,7 +97,8 @@ static int cost_of(const char *hash)
 	return (hash[4] - '0') * 10 + hash[5] - '0';
 }
 
-/* A hash that no password has is refused, as no user could log in, and a cost that takes minutes. */
+/* A hash that no password has is refused, as no user could log in, and a cost that takes
+ * minutes. */
 static const char *check_hash(const char *hash)
 {
 	static const char
@@ -380,7 +381,8 @@ bool web_login_check(const struct web_login *l)
 		right = found && strlen(found) == WEB_HASH && l->is_user &&
 			gnutls_memcmp(found + WEB_SALTED, l->hash + WEB_SALTED,
 				      WEB_HASH - WEB_SALTED) == 0;
-		/* Each cost takes twice the time of the one before: those of c, c, c + 1 ... m - 1 together are that of m. */
+		/* Each cost takes twice the time of the one before: those of c, c, c + 1 ... m - 1
+		 * together are that of m. */
 		memcpy(setting, l->hash, sizeof(setting));
 		for (int cost = cost_of(l->hash); !right && cost < l->most; cost++) {
 			setting[4] = (char)('0' + cost / 10);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The file of --web-config: TLS, passwords and headers, in the format of Prometheus' exporter-toolkit. */
+/* The file of --web-config: TLS, passwords and headers, in the format of Prometheus'
+ * exporter-toolkit. */
 #ifndef CLI_WEB_CONFIG_H
 #define CLI_WEB_CONFIG_H
 
@@ -37,8 +38,9 @@ struct web_config {
 	char priorities[80];        /* of GnuTLS */
 };
 
-/* Reads the file and the files that it names. NULL: no file, an empty configuration. Prints what is wrong. Returns an exit code;
- * after an error *out serves for web_changed() only: whether another try is worth it. */
+/* Reads the file and the files that it names. NULL: no file, an empty configuration. Prints what is
+ * wrong. Returns an exit code; after an error *out serves for web_changed() only: whether another
+ * try is worth it. */
 int web_read(struct web_config **out, const char *path);
 bool web_changed(const struct web_config *w);
 void web_free(struct web_config *w);

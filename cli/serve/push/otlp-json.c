@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What is pushed is made of the text that a scrape gets, so that both have the same series, values and names. The names and
- * values of labels need no other escapes in JSON than in OpenMetrics. */
+/* What is pushed is made of the text that a scrape gets, so that both have the same series, values
+ * and names. The names and values of labels need no other escapes in JSON than in OpenMetrics. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,8 +9,8 @@
 #include "serve/push/otlp.h"
 #include "uncore.h"
 
-/* What OpenTelemetry calls a unit. A collector that makes a name for Prometheus adds the word to the name, except for words that
- * stay in the name. */
+/* What OpenTelemetry calls a unit. A collector that makes a name for Prometheus adds the word to
+ * the name, except for words that stay in the name. */
 static const struct unit {
 	const char *word, *code;
 	bool stays;
@@ -44,7 +44,7 @@ struct maker {
 	bool any;       /* a family before */
 	bool any_point; /* of this family */
 	uint64_t start_ns, now_ns;
-	/* Of a series with several lines. */
+	/* For a series with several lines. */
 	struct span sum;
 	struct buffer limits, counts;
 	double below;
@@ -204,7 +204,8 @@ static void take_summary(struct maker *m, struct span suffix, struct span labels
 	buffer_puts(m->to, "}");
 }
 
-/* ..._bucket with `le` as its last label, then ..._sum and ..._count. The counts of OTLP are those of each bucket alone. */
+/* ..._bucket with `le` as its last label, then ..._sum and ..._count. The counts of OTLP are those
+ * of each bucket alone. */
 static void take_histogram(struct maker *m, struct span suffix, struct span labels,
 			   struct span value)
 {

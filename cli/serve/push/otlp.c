@@ -21,7 +21,8 @@
 #define ANSWER_ROOM 4096
 #define AUTHORITY_MOST (16u << 20) /* bytes */
 
-/* libcurl with all that it needs would double the time that each start of the command takes: it is loaded when it is needed. */
+/* libcurl with all that it needs would double the time that each start of the command takes: it is
+ * loaded when it is needed. */
 struct curl_library {
 	void *handle;
 	CURLcode (*global_init)(long flags);
@@ -60,7 +61,8 @@ struct otlp {
 
 static int load(struct curl_library *lib)
 {
-	/* Debian's with GnuTLS first: serve has GnuTLS loaded already. The interface is the same. */
+	/* Debian's with GnuTLS first: serve has GnuTLS loaded already. The interface is the
+	 * same. */
 	static const char *const names[] = {"libcurl-gnutls.so.4", "libcurl.so.4"};
 	const struct {
 		const char *name;
@@ -160,7 +162,8 @@ static void add_attribute(struct otlp *o, void *into, const char *name, const ch
 	json_object_set_new(into, name, json_string(value));
 }
 
-/* Of this process, on this machine. Collectors make `job` and `instance` of Prometheus of service.name and service.instance.id. */
+/* The resource: this process, on this machine. Collectors make `job` and `instance` of Prometheus
+ * of service.name and service.instance.id. */
 static char *make_resource(struct otlp *o)
 {
 	json_t *found = json_object(), *list = json_array(), *value;
@@ -235,7 +238,8 @@ static void set_request(struct otlp *o)
 		lib->easy_setopt(o->curl, CURLOPT_CAINFO, authority);
 }
 
-/* The collector's own words: "message" of an error, "errorMessage" of a part that it has refused. */
+/* The collector's own words: "message" of an error, "errorMessage" of a part that it has
+ * refused. */
 static void put_answer(const struct otlp *o, struct buffer *reason, bool partial)
 {
 	json_t *answer = json_loadb(o->answer, o->answer_len, 0, NULL);
@@ -254,7 +258,8 @@ static void put_answer(const struct otlp *o, struct buffer *reason, bool partial
 	json_decref(answer);
 }
 
-/* Sends a text. Returns whether it is worth another try; `reason` is empty when all of it was taken. */
+/* Sends a text. Returns whether it is worth another try; `reason` is empty when all of it was
+ * taken. */
 static bool post(struct otlp *o, const struct buffer *text, struct buffer *reason)
 {
 	const struct curl_library *lib = &o->lib;

@@ -16,9 +16,11 @@ struct textfile {
 	bool failed;          /* at the last try, which was reported */
 };
 
-/* Replaces the file whole, so that a reader sees the old text or the new one. An error is reported once. Returns an exit code. */
+/* Replaces the file whole, so that a reader sees the old text or the new one. An error is reported
+ * once. Returns an exit code. */
 int textfile_write(struct textfile *t, const struct buffer *text);
-/* Removes what was written: values of a process that has ended would look like counters that stand. */
+/* Removes what was written: values of a process that has ended would look like counters that
+ * stand. */
 void textfile_remove(const struct textfile *t);
 
 #endif
