@@ -72,9 +72,9 @@ static void print_record(struct out *out, const struct out_row *kept)
 		{"kind", value_text(event ? "event" : "metric")},
 		{"name", value_text(row->query->name)},
 		{"family", value_text(row->query->family)},
-		{"socket", value_id(row->place->socket)},
-		{"pmu", value_text(row->place->pmu ? uncore_pmu_name(row->place->pmu) : NULL)},
-		{"cpu", value_id(row->place->cpu)},
+		{"socket", place_value(row->place, PLACE_SOCKET)},
+		{"pmu", place_value(row->place, PLACE_PMU)},
+		{"cpu", place_value(row->place, PLACE_CPU)},
 		{"value", value_real(row->value)},
 		{"unit", value_text(row->query->unit)},
 		{"rate", value_real(row->rate * scale)},
@@ -85,14 +85,14 @@ static void print_record(struct out *out, const struct out_row *kept)
 		{"enabled_ns", event ? value_count(row->counted->enabled_ns) : value_none()},
 		{"running_ns", event ? value_count(row->counted->running_ns) : value_none()},
 		{"reason", value_text(row->reason)},
-		{"role", value_text(row->place->role)},
+		{"role", place_value(row->place, PLACE_ROLE)},
 		{"filter", value_text(row->query->filter)},
-		{"port", value_text(row->place->port ? row->place->port->address : NULL)},
+		{"port", place_value(row->place, PLACE_PORT)},
 		{"ceiling", value_real(row->ceiling)},
 		{"low", value_real(row->low)},
 		{"high", value_real(row->high)},
-		{"node", value_id(row->place->node)},
-		{"channel", value_id(row->place->channel)},
+		{"node", place_value(row->place, PLACE_NODE)},
+		{"channel", place_value(row->place, PLACE_CHANNEL)},
 		{"date", value_text(out->date)},
 		{"wall_ns", value_count(out->frame.wall_ns)},
 		{"monotonic_ns", value_count(out->frame.monotonic_ns)},
@@ -100,6 +100,7 @@ static void print_record(struct out *out, const struct out_row *kept)
 		{"missed", value_count(out->frame.missed)},
 	};
 
+	place_add(row->place, fields);
 	if (kept->distribution)
 		out_add_distribution(out, kept->distribution, scale, fields);
 	out->row = kept;

@@ -14,6 +14,7 @@
 #include "base/json.h"
 #include "base/table.h"
 #include "loop/sink.h"
+#include "output/place.h"
 #include "uncore.h"
 
 struct cells;
@@ -135,11 +136,6 @@ void out_choose_latencies(struct out *out);
 /* Another family has rows of the same name. */
 bool out_has_namesake(const struct out *out, const struct uncore_row *row);
 bool out_same_query(const struct uncore_row *a, const struct uncore_row *b);
-bool out_same_place(const struct uncore_row_place *a, const struct uncore_row_place *b);
-/* "port 0000:00:01.0", "uncore_imc_0, CPU 3", "socket 1, channel 2", "socket 1" ... "all" */
-void out_place(struct buffer *to, const struct uncore_row_place *place);
-/* Whether the row is of all of the machine. */
-bool out_is_everywhere(const struct uncore_row_place *place);
 void out_place_cell(struct table *t, const struct uncore_row_place *place);
 
 /* ---- tables with a line for each place and a column for each metric: lines.c ---- */

@@ -122,12 +122,6 @@ bool out_same_query(const struct uncore_row *a, const struct uncore_row *b)
 	       cli_same(a->query->family, b->query->family);
 }
 
-bool out_same_place(const struct uncore_row_place *a, const struct uncore_row_place *b)
-{
-	return a->port == b->port && a->socket == b->socket && a->node == b->node &&
-	       a->cpu == b->cpu && a->pmu == b->pmu;
-}
-
 void out_table(const struct out *out, struct table *t, const struct table_column *columns)
 {
 	if (!t->columns)
@@ -193,48 +187,6 @@ void out_reasons(struct out *out, const struct uncore_row_place *place)
 			      "for at "
 			      "least %.3g %% of the time\n",
 			      least * 100);
-}
-
-bool out_is_everywhere(const struct uncore_row_place *place)
-{
-	return !place->port && !place->pmu && place->cpu < 0 && place->node < 0 &&
-	       place->socket < 0;
-}
-
-/* The word before the number of a channel: what the memory is needs no word. */
-static const char *channel_word(const struct uncore_pmu *pmu)
-{
-	static const char *const words[][2] = {
-		{"channel", "channel"},
-		{"subchannel", "sub-channel"},
-		{"controller", "controller"},
-	};
-
-	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
-		if (cli_same(uncore_pmu_place(pmu), words[i][0]))
-			return words[i][1];
-	return uncore_pmu_instance(pmu);
-}
-
-void out_place(struct buffer *to, const struct uncore_row_place *place)
-{
-	if (place->port)
-		buffer_printf(to, "port %s", place->port->address);
-	else if (place->channel >= 0 && place->socket >= 0)
-		buffer_printf(to, "socket %d, %s %d", place->socket, channel_word(place->pmu),
-			      place->channel);
-	else if (place->pmu && place->cpu >= 0 && uncore_pmu_cpu_count(place->pmu) > 1)
-		buffer_printf(to, "%s, CPU %d", uncore_pmu_name(place->pmu), place->cpu);
-	else if (place->pmu)
-		buffer_puts(to, uncore_pmu_name(place->pmu));
-	else if (place->cpu >= 0)
-		buffer_printf(to, "CPU %d", place->cpu);
-	else if (place->node >= 0)
-		buffer_printf(to, "node %d", place->node);
-	else if (place->socket >= 0)
-		buffer_printf(to, "socket %d", place->socket);
-	else
-		buffer_puts(to, "all");
 }
 
 void out_place_cell(struct table *t, const struct uncore_row_place *place)

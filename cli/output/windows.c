@@ -32,6 +32,7 @@ static json_t *row_record(const struct uncore_row *row)
 	bool rate = is_rate(row);
 	char unit[OUT_UNIT_ROOM];
 	struct buffer place = {0};
+	struct field more[PLACE_COUNT - PLACE_PLACED + 1] = {{0}};
 	json_t *record;
 
 	out_rate_unit(row, unit);
@@ -39,12 +40,15 @@ static json_t *row_record(const struct uncore_row *row)
 	record = json_record(RECORD(
 		{"name", value_text(row->query->name)}, {"family", value_text(row->query->family)},
 		{"unit", value_text(rate ? unit : row->query->unit)}, {"event", value_flag(rate)},
-		{"place", value_text(place.data)}, {"role", value_text(row->place->role)},
+		{"place", value_text(place.data)}, {"role", place_value(row->place, PLACE_ROLE)},
 		{"filter", value_text(row->query->filter)}, {"ceiling", value_real(row->ceiling)},
-		{"socket", value_id(row->place->socket)}, {"node", value_id(row->place->node)},
-		{"channel", value_id(row->place->channel)},
-		{"port", value_text(row->place->port ? row->place->port->address : NULL)},
-		{"pmu", value_text(row->place->pmu ? uncore_pmu_name(row->place->pmu) : NULL)}));
+		{"socket", place_value(row->place, PLACE_SOCKET)},
+		{"node", place_value(row->place, PLACE_NODE)},
+		{"channel", place_value(row->place, PLACE_CHANNEL)},
+		{"port", place_value(row->place, PLACE_PORT)},
+		{"pmu", place_value(row->place, PLACE_PMU)}));
+	place_add(row->place, more);
+	json_add(record, more);
 	buffer_free(&place);
 	return record;
 }

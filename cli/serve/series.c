@@ -7,6 +7,7 @@
 
 #include "base/buffer.h"
 #include "base/cli.h"
+#include "output/place.h"
 
 /* ---- names ---- */
 
@@ -158,32 +159,21 @@ static bool is_per_cpu(const struct uncore *u, const struct uncore_row_place *pl
 	       uncore_pmu_cpu_count(place->pmu) > uncore_socket_count(u);
 }
 
-/* What `channel` is the number of. */
-static const char *channel_label(const struct uncore_row_place *place)
-{
-	const char *kind = place->pmu ? uncore_pmu_place(place->pmu) : NULL;
-
-	return cli_same(kind, "controller") || cli_same(kind, "package-controller") ? "controller"
-										    : "channel";
-}
-
 static void put_place(struct buffer *to, const struct uncore *u,
 		      const struct uncore_row_place *place)
 {
-	if (place->socket >= 0)
-		put_label_number(to, "socket", place->socket);
-	if (place->node >= 0)
-		put_label_number(to, "node", place->node);
-	if (place->channel >= 0)
-		put_label_number(to, channel_label(place), place->channel);
-	if (place->port)
-		put_label(to, "port", place->port->address);
-	if (place->role)
-		put_label(to, "role", place->role);
-	if (place->pmu)
-		put_label(to, "pmu", uncore_pmu_name(place->pmu));
-	if (is_per_cpu(u, place))
-		put_label_number(to, "cpu", place->cpu);
+	for (int i = 0; i < PLACE_COUNT; i++) {
+		const struct place_member *m = &place_members[i];
+		const char *name = m->label ? m->label(place) : m->name;
+		struct value v = m->get(place);
+
+		if (i == PLACE_CPU && !is_per_cpu(u, place))
+			continue;
+		if (v.type == VALUE_TEXT && v.text)
+			put_label(to, name, v.text);
+		else if (v.type == VALUE_ID && v.id >= 0)
+			put_label_number(to, name, v.id);
+	}
 }
 
 static char *labels_of(const struct uncore *u, const struct uncore_row *row)

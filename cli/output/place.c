@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT */
+#include "output/place.h"
+
+#include <string.h>
+
+#include "base/cli.h"
+
+/* ---- the members ---- */
+
+static struct value get_socket(const struct uncore_row_place *place)
+{
+	return value_id(place->socket);
+}
+
+static struct value get_node(const struct uncore_row_place *place)
+{
+	return value_id(place->node);
+}
+
+static struct value get_channel(const struct uncore_row_place *place)
+{
+	return value_id(place->channel);
+}
+
+static struct value get_port(const struct uncore_row_place *place)
+{
+	return value_text(place->port ? place->port->address : NULL);
+}
+
+static struct value get_role(const struct uncore_row_place *place)
+{
+	return value_text(place->role);
+}
+
+static struct value get_pmu(const struct uncore_row_place *place)
+{
+	return value_text(place->pmu ? uncore_pmu_name(place->pmu) : NULL);
+}
+
+static struct value get_cpu(const struct uncore_row_place *place)
+{
+	return value_id(place->cpu);
+}
+
+/* What `channel` is the number of. */
+static const char *channel_label(const struct uncore_row_place *place)
+{
+	const char *kind = place->pmu ? uncore_pmu_place(place->pmu) : NULL;
+
+	return cli_same(kind, "controller") || cli_same(kind, "package-controller") ? "controller"
+										    : "channel";
+}
+
+const struct place_member place_members[PLACE_COUNT] = {
+	[PLACE_SOCKET] = {"socket", get_socket, NULL},
+	[PLACE_NODE] = {"node", get_node, NULL},
+	[PLACE_CHANNEL] = {"channel", get_channel, channel_label},
+	[PLACE_PORT] = {"port", get_port, NULL},
+	[PLACE_ROLE] = {"role", get_role, NULL},
+	[PLACE_PMU] = {"pmu", get_pmu, NULL},
+	[PLACE_CPU] = {"cpu", get_cpu, NULL},
+};
+
+struct value place_value(const struct uncore_row_place *place, enum place_index member)
+{
+	return place_members[member].get(place);
+}
+
+void place_add(const struct uncore_row_place *place, struct field *fields)
+{
+	while (fields->name)
+		fields++;
+	for (int i = PLACE_PLACED; i < PLACE_COUNT; i++)
+		*fields++ = (struct field){place_members[i].name, place_members[i].get(place)};
+}
+
+/* ---- for people ---- */
+
+bool out_same_place(const struct uncore_row_place *a, const struct uncore_row_place *b)
+{
+	return a->port == b->port && a->socket == b->socket && a->node == b->node &&
+	       a->cpu == b->cpu && a->pmu == b->pmu;
+}
+
+bool out_is_everywhere(const struct uncore_row_place *place)
+{
+	return !place->port && !place->pmu && place->cpu < 0 && place->node < 0 &&
+	       place->socket < 0;
+}
+
+/* The word before the number of a channel: what the memory is needs no word. */
+static const char *channel_word(const struct uncore_pmu *pmu)
+{
+	static const char *const words[][2] = {
+		{"channel", "channel"},
+		{"subchannel", "sub-channel"},
+		{"controller", "controller"},
+	};
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
+		if (cli_same(uncore_pmu_place(pmu), words[i][0]))
+			return words[i][1];
+	return uncore_pmu_instance(pmu);
+}
+
+void out_place(struct buffer *to, const struct uncore_row_place *place)
+{
+	if (place->port)
+		buffer_printf(to, "port %s", place->port->address);
+	else if (place->channel >= 0 && place->socket >= 0)
+		buffer_printf(to, "socket %d, %s %d", place->socket, channel_word(place->pmu),
+			      place->channel);
+	else if (place->pmu && place->cpu >= 0 && uncore_pmu_cpu_count(place->pmu) > 1)
+		buffer_printf(to, "%s, CPU %d", uncore_pmu_name(place->pmu), place->cpu);
+	else if (place->pmu)
+		buffer_puts(to, uncore_pmu_name(place->pmu));
+	else if (place->cpu >= 0)
+		buffer_printf(to, "CPU %d", place->cpu);
+	else if (place->node >= 0)
+		buffer_printf(to, "node %d", place->node);
+	else if (place->socket >= 0)
+		buffer_printf(to, "socket %d", place->socket);
+	else
+		buffer_puts(to, "all");
+}

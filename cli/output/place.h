@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/* Where a row is: the members of its place, and what people read of them. */
+#ifndef CLI_PLACE_H
+#define CLI_PLACE_H
+
+#include <stdbool.h>
+
+#include "base/json.h"
+#include "uncore.h"
+
+/* In the order of labels. A further one follows the others in records, labels and pages. */
+enum place_index {
+	PLACE_SOCKET,
+	PLACE_NODE,
+	PLACE_CHANNEL,
+	PLACE_PORT,
+	PLACE_ROLE,
+	PLACE_PMU,
+	PLACE_CPU,
+	PLACE_PLACED, /* the members from here on have no column of their own in the middle */
+	PLACE_COUNT = PLACE_PLACED,
+};
+
+struct place_member {
+	const char *name; /* of its field */
+	struct value (*get)(const struct uncore_row_place *place);
+	/* Its label for Prometheus; NULL: its name. */
+	const char *(*label)(const struct uncore_row_place *place);
+};
+
+extern const struct place_member place_members[PLACE_COUNT];
+
+struct value place_value(const struct uncore_row_place *place, enum place_index member);
+/* Appends the members from PLACE_PLACED on to the fields of a record, which end with one without
+ * name and have room for them. */
+void place_add(const struct uncore_row_place *place, struct field *fields);
+
+/* Whether two rows have the same port, socket, node, CPU and PMU. */
+bool out_same_place(const struct uncore_row_place *a, const struct uncore_row_place *b);
+/* "port 0000:00:01.0", "uncore_imc_0, CPU 3", "socket 1, channel 2", "socket 1" ... "all" */
+void out_place(struct buffer *to, const struct uncore_row_place *place);
+/* Whether the row is of all of the machine. */
+bool out_is_everywhere(const struct uncore_row_place *place);
+
+#endif
