@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* LD_PRELOAD for late.bats: some reads of perf events take milliseconds longer, before or after the kernel
- * is asked. DELAY_READ_PER_CENT: how many. For kernel-bugs.bats: with ADD_AT_READS each read of an event adds all
+ * is asked. DELAY_READ_PER_CENT: how many; DELAY_READ_US: the longest delay. For kernel-bugs.bats: with ADD_AT_READS each read of an event adds all
  * that was counted so far, as the driver of AMD's IOMMUs does it. For intervals.bats: STEP_CLOCK
  * moves clocks at the fifth tick, as if the machine had been suspended for 100 s ("suspend") or the wall clock been set back by an
  * hour ("set"). For record.bats FILE_SYSTEM is the magic number of all file systems. For serve-access.bats
@@ -20,12 +20,12 @@
 static void delay(void)
 {
 	static __thread unsigned seed;
-	const char *per_cent = getenv("DELAY_READ_PER_CENT");
+	const char *per_cent = getenv("DELAY_READ_PER_CENT"), *most = getenv("DELAY_READ_US");
 
 	if (!seed)
 		seed = (unsigned)gettid();
 	if (rand_r(&seed) % 100 < atoi(per_cent ? per_cent : "25"))
-		usleep((useconds_t)(rand_r(&seed) % 6000));
+		usleep((useconds_t)(rand_r(&seed) % atoi(most ? most : "6000")));
 }
 
 /* Of a group: number of events, two times, and the counts. */
