@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The array of outputs, and windows of rows. */
 #include "output/output.h"
+#include "output/view.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -20,10 +21,10 @@ const struct output outputs[] = {
 	 .document = json_output_document},
 	{"html", 0, "A page for a browser: charts over time, the machine, findings",
 	 .begin = html_output_begin, .window = html_output_window},
-	{"memory", .window = memory_output_window,
+	{"memory", .window = view_output_window, .view = &memory_view,
 	 .levels = 1u << UNCORE_LEVEL_MACHINE | 1u << UNCORE_LEVEL_SOCKET |
 		   1u << UNCORE_LEVEL_NODE | 1u << UNCORE_LEVEL_CHANNEL},
-	{"links", .window = links_output_window,
+	{"links", .window = view_output_window, .view = &links_view,
 	 .levels = 1u << UNCORE_LEVEL_MACHINE | 1u << UNCORE_LEVEL_SOCKET |
 		   1u << UNCORE_LEVEL_INSTANCE},
 	{"ports", .window = ports_output_window, .sorts = ports_sorts},

@@ -37,6 +37,7 @@ struct output {
 	void (*begin)(struct out *out, json_t *about);
 	/* Prints all rows of a window. */
 	void (*window)(struct out *out);
+	const struct view *view; /* that view_output_window() prints: view.h */
 	const char *form; /* the value of its option that names another output; NULL: it has none */
 	const char *const *sorts; /* keys of --sort, the first is the default; NULL: it has none */
 	/* A bit for each level of rows that it shows beside each other; 0: one level. */
@@ -192,8 +193,7 @@ void html_output_window(struct out *out);
 void html_free(struct html *h);
 void text_output_window(struct out *out);
 void latencies_output_window(struct out *out);
-void memory_output_window(struct out *out);
-void links_output_window(struct out *out);
+void view_output_window(struct out *out);
 extern const char *const ports_sorts[];
 void ports_output_window(struct out *out);
 void ddio_output_window(struct out *out);

@@ -1,63 +1,31 @@
 /* SPDX-License-Identifier: MIT */
-/* Text of `mem` and `link`: a line for each memory channel (or NUMA node) or link, socket and the
- * machine, with bandwidths, their share of the peak, and the latency; below them the metrics that
+/* Prints views: a line for each place, a column for each metric, and below them the metrics that
  * have no column, as `text` prints them. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "output/output.h"
+#include "output/view.h"
 
-#define METRICS 5 /* of one table, at most */
-
-/* A table. Behind the place it has a column for each metric. */
-struct grid_kind {
-	const char *metrics[METRICS + 1];
-	const char *clocks; /* a metric in the column of the latency, too; NULL: none */
-	size_t peak;        /* the column with the share of the ceiling, else with its metric */
-	struct table_column columns[METRICS + 2];
-};
-
-static const struct grid_kind memory = {
-	.metrics = {"memory.read.bandwidth", "memory.write.bandwidth", "memory.bandwidth",
-		    "memory.utilization", "memory.read.latency"},
-	.clocks = "memory.read.latency.cycles",
-	.peak = 3,
-	.columns = {{"PLACE", false},
-		    {"READ", TABLE_RIGHT | TABLE_RATE},
-		    {"WRITE", TABLE_RIGHT | TABLE_RATE},
-		    {"TOTAL", TABLE_RIGHT | TABLE_RATE},
-		    {"OF PEAK", true},
-		    {"LATENCY", TABLE_RIGHT | TABLE_BELOW | TABLE_TIME}},
-};
-
-static const struct grid_kind links = {
-	.metrics = {"link.out.bandwidth", "link.in.bandwidth", "link.out.utilization"},
-	.peak = 2,
-	.columns = {{"PLACE", false},
-		    {"OUT", TABLE_RIGHT | TABLE_RATE},
-		    {"IN", TABLE_RIGHT | TABLE_RATE},
-		    {"OF PEAK", true}},
-};
-
-/* The rows of a window: those of the grid come first. */
+/* The rows of a window: those of the table come first. */
 struct grid {
-	const struct grid_kind *kind;
+	const struct view *view;
 	struct out *out;
 	size_t count;
 	bool ceiling, busy; /* the column OF PEAK has shares of a ceiling, or metrics */
 };
 
-/* METRICS: none. */
+/* VIEW_METRICS: none. */
 static size_t column_of(const struct grid *g, const struct uncore_row *row)
 {
-	const char *clocks = g->kind->clocks;
+	const char *clocks = g->view->clocks;
 
-	for (size_t i = 0; row->query->family && g->kind->metrics[i]; i++)
-		if (strcmp(g->kind->metrics[i], row->query->name) == 0 ||
-		    (!g->kind->metrics[i + 1] && clocks && strcmp(clocks, row->query->name) == 0))
+	for (size_t i = 0; row->query->family && g->view->metrics[i]; i++)
+		if (strcmp(g->view->metrics[i], row->query->name) == 0 ||
+		    (!g->view->metrics[i + 1] && clocks && strcmp(clocks, row->query->name) == 0))
 			return i;
-	return METRICS;
+	return VIEW_METRICS;
 }
 
 /* A socket comes behind its channels or nodes, the machine behind all sockets. */
@@ -105,7 +73,7 @@ static void take_grid(struct grid *g)
 		struct out_row row = rows[i];
 		size_t k = g->count, column = column_of(g, row.row);
 
-		if (column == METRICS || find(g, row.row, column))
+		if (column == VIEW_METRICS || find(g, row.row, column))
 			continue;
 		memmove(rows + k + 1, rows + k, (i - k) * sizeof(*rows));
 		rows[g->count++] = row;
@@ -116,10 +84,10 @@ static void take_grid(struct grid *g)
 /* The share of the ceiling where it is known, else the time in which the bus was busy. */
 static void put_peak(struct grid *g, struct table *t, const struct uncore_row *line)
 {
-	const struct uncore_row *busy = find(g, line, g->kind->peak);
+	const struct uncore_row *busy = find(g, line, g->view->peak);
 	double share = NAN;
 
-	for (size_t c = 0; c < g->kind->peak; c++) {
+	for (size_t c = 0; c < g->view->peak; c++) {
 		const struct uncore_row *row = find(g, line, c);
 
 		share = row ? fmax(share, row->value / row->ceiling) : share;
@@ -144,48 +112,22 @@ static void put_line(struct grid *g, struct table *t, const struct uncore_row *l
 		out_place(&place, line->place);
 	table_cell(t, "%s", out_is_everywhere(line->place) ? "machine" : place.data);
 	buffer_free(&place);
-	for (size_t c = 0; g->kind->metrics[c]; c++)
-		if (c == g->kind->peak)
+	for (size_t c = 0; g->view->metrics[c]; c++)
+		if (c && c == g->view->peak)
 			put_peak(g, t, line);
 		else
 			out_value(t, find(g, line, c));
 	table_end_row(t, NULL);
 }
 
-static void put_legend(const struct grid *g)
-{
-	const struct uncore_memory *m = uncore_memory_get(g->out->setup.machine);
-	struct buffer text = {0};
-	struct human peak;
-
-	if (g->kind == &links) {
-		if (g->busy)
-			out_once(g->out, "OF PEAK: share of what the links can send, headers and "
-					 "credits included.");
-		return;
-	}
-	human_value(&peak, m->peak, "B/s");
-	if (g->ceiling) {
-		buffer_printf(&text, "OF PEAK: of %s for each socket (from %s).", peak.text,
-			      m->from);
-		out_once(g->out, text.data);
-	}
-	if (g->busy)
-		out_once(g->out,
-			 g->ceiling ? "Channels: share of the time in which the data bus was busy."
-				    : "OF PEAK: share of the time in which the memory's data bus "
-				      "was busy.");
-	buffer_free(&text);
-}
-
-/* The only link of a socket has the numbers of the socket. */
+/* Whether row `i` begins a line. */
 static bool is_shown(const struct grid *g, size_t i)
 {
 	const struct uncore_row_place *place = g->out->rows[i].row->place;
 
 	if (i && out_same_place(place, g->out->rows[i - 1].row->place))
 		return false;
-	if (g->kind != &links)
+	if (!g->view->hides_single)
 		return true;
 	for (size_t k = 0; k < g->count && place->pmu; k++) {
 		const struct uncore_row_place *other = g->out->rows[k].row->place;
@@ -201,21 +143,22 @@ static void put_grid(struct grid *g)
 	struct out *out = g->out;
 	size_t all = out->row_count;
 
-	out_table(out, &out->table, g->kind->columns);
+	out_table(out, &out->table, g->view->columns);
 	for (size_t i = 0; i < g->count; i++)
 		if (is_shown(g, i))
 			put_line(g, &out->table, out->rows[i].row);
 	table_print(&out->table, out->to);
-	put_legend(g);
+	if (g->view->legend)
+		g->view->legend(out, g->ceiling, g->busy);
 	/* A socket whose nodes are not known has its sum in the line, and no line for them. */
 	out->row_count = out->setup.level == UNCORE_LEVEL_NODE ? all : g->count;
 	out_reasons(out, NULL);
 	out->row_count = all;
 }
 
-static void output_window(struct out *out, const struct grid_kind *kind)
+void view_output_window(struct out *out)
 {
-	struct grid g = {.kind = kind, .out = out};
+	struct grid g = {.view = out->output->view, .out = out};
 	size_t rest = 0;
 
 	out_text_header(out);
@@ -236,14 +179,4 @@ static void output_window(struct out *out, const struct grid_kind *kind)
 	if (g.count && rest)
 		buffer_puts(out->to, "\n");
 	out_text_rows(out, &out->below);
-}
-
-void memory_output_window(struct out *out)
-{
-	output_window(out, &memory);
-}
-
-void links_output_window(struct out *out)
-{
-	output_window(out, &links);
 }
