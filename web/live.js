@@ -555,7 +555,7 @@ const live = ((page) => {
 			else if (sampled)
 				showSamples(state.boxes.find((each) => each.box.contains(sampled)).rows);
 			else if (dialog && (event.target === dialog || event.target.closest("button.close")))
-				dialog.close(); // a click beside the dialog
+				dialog.close(); // a click on the backdrop or on the close button
 			else if (item && event.target.closest("i"))
 				unfold(item, item.getAttribute("aria-expanded") !== "true");
 			else if (item)

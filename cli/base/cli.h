@@ -73,8 +73,8 @@ struct cli {
 	struct sigaction pipe, file_size;
 	struct cli_cpus cpus;
 	bool pinned;
-	struct cli_collector
-		*collector;    /* of the records of several recordings; NULL: they are written */
+	/* Receives the records when several recordings are read; NULL: they are written. */
+	struct cli_collector *collector;
 	struct replay *replay; /* the recording that is the source; NULL: none */
 	/* Opens one; NULL: uncore was built without SQLite. An exit code. */
 	int (*open_replay)(struct replay **out, struct uncore *u, const char *spec,

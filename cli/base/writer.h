@@ -11,13 +11,13 @@ struct writer {
 	const char *piece;  /* what a flush writes, for sentences: "interval" */
 	int fd;
 	int signal_fd;    /* readable when the user wants to stop; -1: none */
-	bool own;         /* the file is ours to close */
+	bool own;         /* close it at the end */
 	bool exact;       /* the text is written as it is: it is clean, or no terminal shows it */
 	bool empty;       /* nothing had been written to it before: a CSV header is due */
-	uint64_t flushes; /* that went through */
+	uint64_t flushes; /* that were successful */
 	int status;       /* of the first failure; nothing is written after it */
 	struct ZSTD_CCtx_s *packer; /* NULL: the text is written as it is */
-	struct buffer packed;       /* what the text comes to */
+	struct buffer packed;       /* the compressed text */
 };
 
 /* `file` NULL or "-": standard output. Truncates without `append`. Returns an exit code. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The verdicts of the last report of `uncore verify` on the machine that a command shows: the
- * report that is kept here, or the one that is the root. */
+ * report that is kept here, or the report that `--root` names. */
 #ifndef CLI_PROOFS_H
 #define CLI_PROOFS_H
 

@@ -32,8 +32,8 @@ static const struct {
 
 /* ---- the channels ---- */
 
-/* Reading and writing: a FIFO without a writer is then no end of the file, and opening it does not
- * wait. */
+/* Opens for reading and writing: a FIFO without a writer then has no end of file, and open() does
+ * not wait. */
 static int open_fifo(const char *path)
 {
 	struct stat st;
@@ -87,8 +87,9 @@ int control_open(struct control *c, const char *spec)
 	return c->fd < 0 || (ack && c->ack_fd < 0) ? CLI_USAGE : CLI_OK;
 }
 
-/* By the folder and the name: that stays when the file is renamed for a new one, and is there when
- * the file is not yet. It has no path, and ends with the process. */
+/* Makes the address from the folder's device and inode and a hash of the file's name. So it stays
+ * valid when the file is rotated, and exists before the file does. It is an abstract socket: it has
+ * no path, and the kernel removes it when the process ends. */
 static int find_address(const char *file, struct sockaddr_un *to, socklen_t *len)
 {
 	char path[PATH_MAX], folder[PATH_MAX];

@@ -24,11 +24,11 @@ struct request {
 	/* Also to be counted. */
 	struct request_preset {
 		const struct command *command;
-		bool has_levels; /* of its own, in place of the request's: */
+		bool has_levels; /* `levels` replaces that of the request */
 		unsigned levels;
 	} presets[REQUEST_PRESETS];
 	size_t preset_count;
-	const struct command *preset; /* at least one of its patterns must be countable; or NULL */
+	const struct command *preset; /* counting fails unless one of its patterns can be counted */
 	bool viewed;                  /* the preset is a view of the command's one */
 	struct request_filter {
 		const char *name;  /* the library's, and that of its option */
@@ -37,7 +37,7 @@ struct request {
 	bool filtered; /* any of them is */
 	enum uncore_level level;
 	enum uncore_level default_level; /* without an option and in presets without one */
-	unsigned levels;    /* a bit for each level of rows that is shown; 0: that one */
+	unsigned levels;    /* a bit for each level of rows that is shown; 0: only `level` */
 	bool tree;          /* rows of all levels, from the machine to the port */
 	uint64_t sample_ns; /* length of short samples; 0: none */
 	uint64_t above;     /* 0: request_above() */

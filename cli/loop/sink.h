@@ -17,7 +17,8 @@ struct frame {
 	double time;   /* seconds from the start of counting to the end of the window */
 	double window; /* its length in seconds */
 	uint64_t wall_ns, monotonic_ns; /* of its end */
-	/* Intervals that had passed when it was read, beside the first: it has their counts. */
+	/* The further intervals that had ended before this reading. Their counts are in this
+	 * frame. */
 	uint64_t missed;
 	bool total;                /* the whole time, after its intervals */
 	unsigned runs;             /* 0: one window; else the rows are means over so many runs */
@@ -31,16 +32,16 @@ static inline const struct uncore_row *frame_row(const struct frame *f, size_t i
 
 struct ticker_kind; /* loop/ticker.h */
 
-/* Functions that return int return exit codes. NULL: nothing is to be done. */
+/* Functions that return int return exit codes. `take` is required, others may be NULL. */
 struct sink {
 	void *context;
-	const struct ticker_kind *ticker; /* whose `context` it is, too; NULL: that of the source */
+	const struct ticker_kind *ticker; /* gets the same `context`; NULL: the source's */
 	/* What it needs and takes. */
 	const char *live; /* the command that cannot take intervals of a recording; NULL: it can */
 	bool total;       /* the total after the intervals */
 	bool rounds;      /* windows that have only a part of the metrics, one after another */
 	bool notes;       /* it shows the monitor's notes itself */
-	const char *file; /* `uncore mark` reaches the loop by the name of this file; NULL: not */
+	const char *file; /* the recording that `uncore mark` names; NULL: no marks */
 	int stop_fd;      /* of the loop: readable when the user wants to stop; -1: not yet open */
 	/* Before the request is planned: whether it can take the intervals of this source. */
 	int (*check)(void *context);

@@ -30,30 +30,31 @@ struct ticker {
 	struct child child;
 	struct ticks ticks;
 	struct control control;
-	int timer_fd;    /* expires once: the delay, then the timeout, */
-	uint64_t end_ns; /* which is then */
+	int timer_fd;    /* expires once: first the delay, then the timeout */
+	uint64_t end_ns; /* the time of the timeout */
 	/* For a recording: */
 	bool begun;                  /* an interval was read since the start, or since a gap */
 	struct uncore_row *recorded; /* those of the latest interval, with --as-recorded */
 };
 
-/* Functions that return int return exit codes. Those with * may be NULL: nothing is done, it has no
- * parts, there is one run. */
+/* Functions that return int return exit codes. */
 struct ticker_kind {
 	/* Before planning: what this source cannot do is a usage error, and it may decide the
-	 * interval. */
+	 * interval. May be NULL: it can do everything. */
 	int (*check)(struct ticker *t, struct request *request, struct sink *const *sinks);
-	int (*open)(struct ticker *t); /* * */
+	/* May be NULL: nothing is to be opened. */
+	int (*open)(struct ticker *t);
 	/* Counting has begun, or goes on. */
 	int (*start)(struct ticker *t, bool again);
 	enum wake (*wait)(struct ticker *t);
 	/* Counters were read: completes the frame of a window; NULL: a short sample. */
 	int (*took)(struct ticker *t, const struct uncore_monitor *m, struct frame *f);
-	/* * Whether a window without intervals has several parts, so that it is their total. */
+	/* Whether a window without intervals has several parts, so that it is their total. May be
+	 * NULL: it has one. */
 	bool (*has_parts)(const struct ticker *t);
-	/* * Whether another run begins after `runs` of them. */
+	/* Whether another run begins after `runs` of them. May be NULL: there is one run. */
 	bool (*begins)(struct ticker *t, uint64_t runs);
-	/* * Prints what was late or missed. */
+	/* Prints what was late or missed. May be NULL: nothing is printed. */
 	void (*report)(const struct ticker *t);
 	void (*close)(struct ticker *t);
 };

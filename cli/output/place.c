@@ -88,7 +88,7 @@ bool out_is_everywhere(const struct uncore_row_place *place)
 	       place->socket < 0;
 }
 
-/* The word before the number of a channel: what the memory is needs no word. */
+/* The word before the number of a channel. */
 static const char *channel_word(const struct uncore_pmu *pmu)
 {
 	static const char *const words[][2] = {

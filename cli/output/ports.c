@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Text of `pcie`: a line for each root port (or PMU, where the PMU cannot distinguish ports) with a
- * column for each metric, and below it what hangs there; and of `pcie --ddio`. */
+/* Text of `pcie`: a line for each root port with a column for each metric, and the devices below
+ * it. Where a PMU cannot distinguish ports, a line is a PMU. Also the text of `pcie --ddio`. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

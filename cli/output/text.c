@@ -292,7 +292,7 @@ static void put_row(struct out *out, struct table *t, const struct out_row *kept
 	table_cell(t, "%s%s%s%s", color, uncore_quality_name(row->quality), text,
 		   *color ? COLOR_END : "");
 	put_rate(t, row);
-	/* The reason or, of a row without one, its share of the ceiling. */
+	/* The reason, or the share of the ceiling if the row has no reason. */
 	*text = '\0';
 	if (!row->reason && isfinite(row->value / row->ceiling)) {
 		human_value(&ceiling, row->ceiling, row->query->unit);

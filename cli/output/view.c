@@ -167,7 +167,8 @@ void view_output_window(struct out *out)
 	take_grid(&g);
 	if (g.count)
 		put_grid(&g);
-	/* The other rows have several levels: one is printed. */
+	/* Other rows exist at several levels: those with a socket are kept at level socket, else
+	 * those without one. */
 	for (size_t i = g.count; i < out->row_count; i++) {
 		const struct uncore_row_place *place = out->rows[i].row->place;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a client gets: whether it may ask, and the text at the path. */
+/* Answers requests: checks whether the client is allowed, and sends the text of the path. */
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>

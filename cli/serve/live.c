@@ -115,7 +115,7 @@ struct live *live_new(struct uncore *machine, bool whole)
 	return l;
 }
 
-/* With the lock, or when no reader is left. */
+/* Drops the `count` oldest windows. Call with the lock held, or after the last reader has ended. */
 static void forget(struct live *l, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {

@@ -116,9 +116,10 @@ void connection_completed(void *context, struct MHD_Connection *connection, void
 struct connection *connection_of(struct MHD_Connection *connection);
 /* When a request begins to be answered, and when it has ended. */
 void connection_set_deadline(struct http *h, struct MHD_Connection *connection, uint64_t ns);
-/* The library's own timeout begins anew with each byte: a slow client would stay for ever. */
+/* Closes connections past their deadline. libmicrohttpd restarts its own timeout at each byte, so a
+ * slow client would never time out. */
 void connections_cut_slow(struct http *h);
-/* Clients that take the text which is the oldest. With the lock. */
+/* Closes the connections that receive the oldest text. Call with the lock held. */
 void connections_cut_oldest(struct http *h);
 
 /* ---- password.c ---- */

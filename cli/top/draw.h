@@ -35,7 +35,7 @@ struct top_canvas {
 
 void top_resize(struct top_canvas *c, int width, int height);
 
-/* What the model does not hold. */
+/* What is drawn: the model, and the state of the screen. */
 struct top_view {
 	struct top_model model;
 	const char *title;     /* the machine */

@@ -22,7 +22,7 @@ struct top_node {
 	size_t children; /* number of nodes below, one level */
 	unsigned depth;
 	bool open;
-	bool matches;             /* the filter, by itself or by a node above */
+	bool matches;             /* it or a node above it matches the filter */
 	bool leads;               /* a node below matches */
 	float history[TOP_SLOTS]; /* a ring of seconds; NaN: no value */
 };

@@ -326,7 +326,7 @@ static enum wake take_tick(struct top *t)
 	return WAKE_TICK;
 }
 
-/* Until an interval is to be read, or the user, a signal or an option ends it. */
+/* Waits until an interval is due, or the user, a signal or an option ends counting. */
 static enum wake watch(struct ticker *ticker)
 {
 	struct top *t = ticker->context;
@@ -341,7 +341,7 @@ static enum wake watch(struct ticker *ticker)
 	while (!t->quit && !t->due && wake == WAKE_TICK) {
 		if (t->changed)
 			draw(t);
-		/* A change of the terminal's size interrupts it, and is a key. */
+		/* A resize interrupts poll(). ncurses returns it as a key. */
 		if (poll(fds, 3, rest(t)) < 0)
 			memset(&fds[1].revents, 0, sizeof(fds[1].revents));
 		while (!t->quit && !t->due && (key = screen_key(&y)) != ERR) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The verdicts of the last report of `uncore verify` on the machine that a command shows: the
- * report that is kept here, or the one that is the root. */
+ * report that is kept here, or the report that `--root` names. */
 #ifndef CLI_VERIFY_PROOF_H
 #define CLI_VERIFY_PROOF_H
 
@@ -20,7 +20,7 @@ const char *proof_read(struct verify_run *into, const char *path, char why[VERIF
  * failure is printed as a note. */
 void kept_write(const struct cli *cli, const struct buffer *report, bool tells);
 
-/* For the commands that show them. */
+/* The verdicts, for doctor and explain. */
 extern const struct proofs verify_proofs;
 
 #endif

@@ -144,7 +144,7 @@ set_control() {
 	refuses 1 "$UNCORE" demo-block /proc/nowhere
 }
 
-@test "the directory is private, and removed at the end" {
+@test "the directory is removed at the end, and is in XDG_RUNTIME_DIR" {
 	demo --timeout 100ms
 	wait "${PIDS[0]}"
 	[ ! -e "$DEMO" ] || fail "$(ls -la "$DEMO")"

@@ -157,7 +157,7 @@ begin() {
 	expect 0 record full mem --interval-count 2
 }
 
-@test "one process writes, others read meanwhile" {
+@test "a second process that records into the same file is refused" {
 	begin a.uncore -I 10ms mem
 	expect 1 record a.uncore mem --append --interval-count 1
 	[[ $stderr == *'a.uncore: another process records into this file'* ]] || fail 'the sentence'

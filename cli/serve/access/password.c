@@ -83,7 +83,7 @@ static struct connection *next_asked(struct http *h)
 	return next;
 }
 
-/* With the lock. The connection was suspended: it has stayed. */
+/* Call with the lock held. libmicrohttpd does not free a suspended connection, so `c` is valid. */
 static void answer_asked(struct connection *c, bool right)
 {
 	c->check = right ? RIGHT : WRONG;
