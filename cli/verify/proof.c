@@ -123,8 +123,9 @@ void kept_write(const struct cli *cli, const struct buffer *report, bool tells)
 	err = dir < 0 ? -dir : buffer_replace(report, dir, temporary.data, name, true);
 	if (dir >= 0)
 		close(dir);
-	cli_error("note: the report is %skept on this machine, for doctor and explain: %s/%s%s%s",
-		  err ? "not " : "", path.data, name, err ? ": " : "", err ? strerror(err) : "");
+	cli_error("note: the report %s kept on this machine, for doctor and explain: %s/%s%s%s",
+		  err ? "is not" : "is", path.data, name, err ? ": " : "",
+		  err ? strerror(err) : "");
 	buffer_free(&temporary);
 	buffer_free(&path);
 }
