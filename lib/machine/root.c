@@ -10,6 +10,7 @@
 
 #define LONGEST_FILE ((size_t)1 << 20)
 #define MOST_LINKS 40 /* same limit as the kernel's */
+#define MOST_SEEN 1024
 
 struct unc_root {
 	int fd; /* -1: the root is a snapshot */
@@ -17,9 +18,11 @@ struct unc_root {
 	int exhausted; /* ENOMEM, EMFILE or ENFILE, which callers may take for an absent file */
 	struct unc_tree tree;
 	struct unc_tree *record; /* NULL: reads are not recorded */
-	/* While recording: the last directory, and its path without links. Most files are in the
-	 * same directory as the previous one. */
-	char dir[PATH_MAX], dir_found[PATH_MAX];
+	/* While recording: paths that were asked for, by a hash, and the targets of links, "" for
+	 * others. Most paths are in or near the directory of an earlier one. */
+	struct seen {
+		char *path, *target; /* NULL: none */
+	} seen[MOST_SEEN];
 };
 
 const char *unc_path(char into[PATH_MAX], const char *fmt, ...)
@@ -34,18 +37,45 @@ const char *unc_path(char into[PATH_MAX], const char *fmt, ...)
 
 /* ---- links ---- */
 
+static void drop_seen(struct seen *s)
+{
+	free(s->path);
+	free(s->target);
+	*s = (struct seen){0};
+}
+
+/* readlinkat() of a path whose directories are not links. Without memory nothing is kept. */
+static size_t read_link(struct unc_root *r, const char *path, char into[static PATH_MAX])
+{
+	uint32_t hash = 2166136261; /* FNV-1a */
+	struct seen *s;
+	ssize_t n;
+
+	for (const char *c = path; *c; c++)
+		hash = (hash ^ (unsigned char)*c) * 16777619;
+	s = &r->seen[hash % MOST_SEEN];
+	if (s->path && strcmp(s->path, path) == 0)
+		return (size_t)snprintf(into, PATH_MAX, "%s", s->target);
+	n = readlinkat(r->fd, path, into, PATH_MAX - 1);
+	into[n > 0 ? n : 0] = '\0';
+	if (r->record) {
+		drop_seen(s);
+		s->path = strdup(path);
+		s->target = strdup(into);
+		if (!s->path || !s->target)
+			drop_seen(s);
+	}
+	return strlen(into);
+}
+
 /* The length of the target of the link `path`, whose directories are not links; 0: it is no
  * link. */
 static size_t link_target(const struct unc_root *r, const char *path, char into[static PATH_MAX])
 {
 	const struct unc_entry *e;
-	ssize_t n;
 
-	if (r->fd >= 0) {
-		n = readlinkat(r->fd, path, into, PATH_MAX - 1);
-		into[n > 0 ? n : 0] = '\0';
-		return n > 0 ? (size_t)n : 0;
-	}
+	if (r->fd >= 0)
+		return read_link((struct unc_root *)r, path, into);
 	e = unc_tree_find(&r->tree, path);
 	if (!e || e->kind != UNC_LINK)
 		return 0;
@@ -53,13 +83,15 @@ static size_t link_target(const struct unc_root *r, const char *path, char into[
 	return e->len;
 }
 
-/* Continues from `out`, which has no links, along `path`. */
-static int walk(const struct unc_root *r, const char *path, bool last, char out[static PATH_MAX])
+/* Finds the path without links, as the kernel does below a root. `last`: the last part is followed,
+ * too, if it is a link. The result may not exist. */
+static int resolve(const struct unc_root *r, const char *path, bool last, char out[static PATH_MAX])
 {
 	char todo[PATH_MAX], target[PATH_MAX];
-	size_t len = strlen(out), n, more, before;
+	size_t len = 0, n, more, before;
 	int links = 0;
 
+	out[0] = '\0';
 	if (snprintf(todo, sizeof(todo), "%s", path) >= PATH_MAX)
 		return -ENAMETOOLONG;
 	for (char *at = todo; *(at += strspn(at, "/")); at += n) {
@@ -95,31 +127,6 @@ static int walk(const struct unc_root *r, const char *path, bool last, char out[
 		n = 0;
 	}
 	return 0;
-}
-
-/* Finds the path without links, as the kernel does below a root. `last`: the last part is followed,
- * too, if it is a link. The result may not exist. */
-static int resolve(const struct unc_root *r, const char *path, bool last, char out[static PATH_MAX])
-{
-	struct unc_root *known = (struct unc_root *)r;
-	const char *name = strrchr(path, '/');
-	size_t len = name ? (size_t)(name - path) : 0;
-	int err;
-
-	out[0] = '\0';
-	if (!r->record || !len || !name[1] || len >= PATH_MAX)
-		return walk(r, path, last, out);
-	if (strncmp(r->dir, path, len) != 0 || r->dir[len]) {
-		snprintf(known->dir, PATH_MAX, "%.*s", (int)len, path);
-		known->dir_found[0] = '\0';
-		err = walk(r, r->dir, true, known->dir_found);
-		if (err) {
-			known->dir[0] = '\0';
-			return err;
-		}
-	}
-	memcpy(out, r->dir_found, strlen(r->dir_found) + 1);
-	return walk(r, name + 1, last, out);
 }
 
 /* ---- a directory ---- */
@@ -349,6 +356,7 @@ void unc_root_free(struct unc_root *r)
 		return;
 	if (r->fd >= 0)
 		close(r->fd);
+	unc_root_record(r, NULL);
 	unc_tree_finish(&r->tree);
 	free(r);
 }
@@ -576,5 +584,6 @@ bool unc_root_exists(const struct unc_root *r, const char *path)
 void unc_root_record(struct unc_root *r, struct unc_tree *record)
 {
 	r->record = record;
-	r->dir[0] = '\0';
+	for (size_t i = 0; i < MOST_SEEN; i++)
+		drop_seen(&r->seen[i]);
 }
