@@ -12,8 +12,8 @@
 
 #include "uncore.h"
 
-struct replay; /* loop/replay.h */
-struct buffer; /* output/buffer.h */
+struct replay; /* base/replay.h */
+struct buffer; /* base/buffer.h */
 
 /* A function that returns `int status` returns one of these and has printed the error. */
 enum cli_exit {

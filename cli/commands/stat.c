@@ -307,6 +307,9 @@ int stat_run(struct cli *cli, struct stat_options *o)
 {
 	struct print p;
 
+	/* Before the sink, which has a total of intervals. */
+	if (cli->replay && cli->replay->show && !o->request.when.interval_ns)
+		o->request.when.interval_ns = cli->replay->interval_ns;
 	o->request.levels = o->print.output->levels;
 	o->print.about = describe_machine;
 	print_init(&p, cli, &o->request, &o->print);

@@ -40,7 +40,7 @@ static bool has_rounds(const struct request *request, struct sink *const *sinks)
 
 /* ---- windows ---- */
 
-/* A sink may show them itself. */
+/* A sink may show the monitor's notes itself. */
 static bool prints_notes(const struct loop *l)
 {
 	for (struct sink *const *s = l->sinks; *s; s++)
@@ -88,7 +88,7 @@ static int take_window(struct loop *l, bool total)
 	if (!l->windows || begin_ns < l->begin_ns)
 		l->begin_ns = begin_ns;
 	f.time = (double)(end_ns - l->begin_ns) / 1e9;
-	status = l->ticker.kind->took(&l->ticker, l->monitor, &f);
+	status = l->ticker.kind->took(&l->ticker, l->monitor, &f, total);
 	if (status)
 		return status;
 	l->windows += !total;
@@ -109,7 +109,8 @@ static int end_window(struct loop *l)
 	if (!has_parts(l))
 		return take_window(l, false);
 	err = uncore_monitor_read(l->monitor, l->rounds[l->round]);
-	return err ? cli_fail(l->cli, err) : l->ticker.kind->took(&l->ticker, l->monitor, NULL);
+	return err ? cli_fail(l->cli, err)
+		   : l->ticker.kind->took(&l->ticker, l->monitor, NULL, true);
 }
 
 static int take_short_sample(struct loop *l)
@@ -121,7 +122,7 @@ static int take_short_sample(struct loop *l)
 	for (struct sink *const *s = l->sinks; *s; s++)
 		if ((*s)->short_sample)
 			(*s)->short_sample((*s)->context);
-	return l->ticker.kind->took(&l->ticker, l->monitor, NULL);
+	return l->ticker.kind->took(&l->ticker, l->monitor, NULL, false);
 }
 
 /* ---- beginning, and commands ---- */
@@ -362,7 +363,7 @@ static void init_ticker(struct ticker *t, struct cli *cli, const struct request 
 		}
 }
 
-int loop_plan(struct cli *cli, struct request *request, struct sink *const *sinks,
+int loop_plan(struct cli *cli, const struct request *request, struct sink *const *sinks,
 	      struct uncore_monitor **out)
 {
 	struct ticker ticker;

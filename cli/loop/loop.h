@@ -6,9 +6,9 @@
 #include "loop/request.h"
 #include "loop/sink.h"
 
-/* Checks that the source can do what is requested, and plans it. The request gets what the source
- * decides. `sinks` end with NULL. Returns an exit code. */
-int loop_plan(struct cli *cli, struct request *request, struct sink *const *sinks,
+/* Checks that the source can do what is requested, and plans it. `sinks` end with NULL. Returns an
+ * exit code. */
+int loop_plan(struct cli *cli, const struct request *request, struct sink *const *sinks,
 	      struct uncore_monitor **out);
 
 /* Counts with the planned monitor, which it frees, until the end that the request gives. Returns an

@@ -40,7 +40,7 @@ struct request {
 	unsigned levels;    /* a bit for each level of rows that is shown; 0: only `level` */
 	bool tree;          /* rows of all levels, from the machine to the port */
 	uint64_t sample_ns; /* length of short samples; 0: none */
-	uint64_t above;     /* 0: request_above() */
+	uint64_t above;     /* 0: 80, see request_above() */
 	bool verbose;       /* all notes are printed, and late intervals */
 	struct schedule {
 		uint64_t interval_ns;    /* 0: one window */

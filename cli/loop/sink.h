@@ -57,11 +57,12 @@ struct sink {
 	/* A short sample has ended within an interval. */
 	void (*short_sample)(void *context);
 	/* A command was received. After `disable` the interval has ended, and start() follows when
-	 * counting is enabled again. *refused: why it cannot be done. */
+	 * counting is enabled again. *refused: why it cannot be done; the last sink that
+	 * refuses it decides. */
 	int (*control)(void *context, const struct control_request *q, const char **refused);
 	/* All rounds of a run have ended. */
 	int (*end_run)(void *context);
-	/* All runs have ended. */
+	/* Everything has ended, in success or failure, perhaps before open() was called. */
 	int (*end)(void *context);
 };
 

@@ -83,13 +83,13 @@ static enum wake wait_next(struct ticker *t)
 }
 
 /* Simulated time does not go on while nothing is read, so no interval is missed. */
-static int took(struct ticker *t, const struct uncore_monitor *m, struct frame *f)
+static int took(struct ticker *t, const struct uncore_monitor *m, struct frame *f, bool total)
 {
 	if (f && f->wall_ns != f->monotonic_ns)
-		f->missed = f->total ? t->ticks.missed : t->ticks.missed_now;
+		f->missed = total ? t->ticks.missed : t->ticks.missed_now;
 	if (f)
 		t->ticks.missed_now = 0;
-	if (!f || !f->total)
+	if (!total)
 		ticks_read(&t->ticks, m);
 	return CLI_OK;
 }

@@ -15,10 +15,10 @@ static const char *first_live(struct sink *const *sinks)
 }
 
 /* Options that make no sense for a recording are usage errors. */
-static int check(struct ticker *t, struct request *request, struct sink *const *sinks)
+static int check(struct ticker *t, const struct request *request, struct sink *const *sinks)
 {
 	struct replay *replay = t->cli->replay;
-	struct schedule *when = &request->when;
+	const struct schedule *when = &request->when;
 	const char *wrong = when->command      ? "a COMMAND"
 			    : when->timeout_ns ? "--timeout"
 			    : when->delay_ns   ? "-D"
@@ -27,8 +27,6 @@ static int check(struct ticker *t, struct request *request, struct sink *const *
 	uint64_t interval_ns = replay->interval_ns;
 	struct human h;
 
-	if (replay->show && !when->interval_ns)
-		when->interval_ns = interval_ns;
 	replay->group_ns = when->interval_ns;
 	human_value(&h, (double)interval_ns / 1e9, "s");
 	if (wrong)
@@ -67,7 +65,7 @@ static enum wake wait_next(struct ticker *t)
 	return t->cli->replay->more ? WAKE_TICK : WAKE_END;
 }
 
-static int took(struct ticker *t, const struct uncore_monitor *m, struct frame *f)
+static int took(struct ticker *t, const struct uncore_monitor *m, struct frame *f, bool total)
 {
 	struct replay *replay = t->cli->replay;
 	int status;
@@ -76,7 +74,7 @@ static int took(struct ticker *t, const struct uncore_monitor *m, struct frame *
 	t->begun = true;
 	if (!f)
 		return CLI_OK;
-	f->missed = f->total ? replay->missed : replay->missed_now;
+	f->missed = total ? replay->missed : replay->missed_now;
 	if (!replay->show)
 		return CLI_OK;
 	t->recorded =

@@ -39,16 +39,17 @@ struct ticker {
 
 /* Functions that return int return exit codes. */
 struct ticker_kind {
-	/* Before planning: what this source cannot do is a usage error, and it may decide the
-	 * interval. May be NULL: it can do everything. */
-	int (*check)(struct ticker *t, struct request *request, struct sink *const *sinks);
+	/* Before planning: what this source cannot do is a usage error. May be NULL: it can do
+	 * everything. */
+	int (*check)(struct ticker *t, const struct request *request, struct sink *const *sinks);
 	/* May be NULL: nothing is to be opened. */
 	int (*open)(struct ticker *t);
 	/* Counting has begun, or goes on. */
 	int (*start)(struct ticker *t, bool again);
 	enum wake (*wait)(struct ticker *t);
-	/* Counters were read: completes the frame of a window; NULL: a short sample. */
-	int (*took)(struct ticker *t, const struct uncore_monitor *m, struct frame *f);
+	/* Counters were read for a window, or with `total` for all of them: completes its frame.
+	 * NULL: they were read for a short sample or, with `total`, for a part of the window. */
+	int (*took)(struct ticker *t, const struct uncore_monitor *m, struct frame *f, bool total);
 	/* Whether a window without intervals has several parts, so that it is their total. May be
 	 * NULL: it has one. */
 	bool (*has_parts)(const struct ticker *t);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Gives windows to an output, and its text to a file or a collector. */
 #include "output/print.h"
 
 #include <math.h>
@@ -188,7 +189,9 @@ static int end(void *context)
 
 	if (p->request->when.repeat > 1)
 		repeat_print(&p->repeat, &p->out);
-	return flush(p) ? p->writer.status : CLI_OK;
+	/* Here a signal still ends waiting for a reader. */
+	p->writer.signal_fd = p->sink.stop_fd;
+	return writer_close(&p->writer);
 }
 
 void print_init(struct print *p, struct cli *cli, const struct request *request,
@@ -196,7 +199,8 @@ void print_init(struct print *p, struct cli *cli, const struct request *request,
 {
 	const struct output *output = o->output;
 
-	*p = (struct print){.cli = cli, .request = request, .o = o};
+	*p = (struct print){
+		.cli = cli, .request = request, .o = o, .writer = {.fd = -1, .signal_fd = -1}};
 	p->sink = (struct sink){
 		.context = p,
 		.total = o->summary || (output->begin && request->when.interval_ns),
@@ -214,10 +218,6 @@ void print_init(struct print *p, struct cli *cli, const struct request *request,
 
 int print_close(struct print *p, int status)
 {
-	int written = writer_close(&p->writer);
-
-	if (!status)
-		status = written;
 	if (!status)
 		status = p->out.status;
 	out_free(&p->out);

@@ -40,7 +40,7 @@ struct print {
 /* Makes the sink; the options are borrowed until print_close(). */
 void print_init(struct print *p, struct cli *cli, const struct request *request,
 		const struct print_options *o);
-/* Closes the file. `status` is that of the loop; returns the one of the command. */
+/* Frees it. `status` is that of the loop; returns the one of the command. */
 int print_close(struct print *p, int status);
 
 #endif

@@ -334,7 +334,7 @@ static void say_interrupted(int sig)
 	raise(sig); /* when this function returns */
 }
 
-/* Before stat_run() blocks signals, the machine is scanned, which may take seconds. There is no
+/* Before the loop blocks signals, the machine is scanned, which may take seconds. There is no
  * file yet. */
 static void prepare_signals(void)
 {

@@ -378,11 +378,12 @@ static int start(struct ticker *ticker, bool again)
 	return CLI_OK;
 }
 
-static int took(struct ticker *ticker, const struct uncore_monitor *m, struct frame *f)
+static int took(struct ticker *ticker, const struct uncore_monitor *m, struct frame *f, bool total)
 {
 	struct top *t = ticker->context;
 
 	(void)m;
+	(void)total;
 	if (f) {
 		t->due = false;
 		t->samples = 0;
@@ -443,7 +444,7 @@ static int close_screen(void *context)
 	return CLI_OK;
 }
 
-int top_run(struct cli *cli, struct request *request, bool ascii, bool *shown)
+int top_run(struct cli *cli, const struct request *request, bool ascii, bool *shown)
 {
 	struct top t = {.cli = cli,
 			.request = request,

@@ -7,6 +7,6 @@
 
 /* Counts on a screen that fills the terminal, until the user ends it: rows of request->tree.
  * `*shown` stays false without an error when the terminal cannot show one. */
-int top_run(struct cli *cli, struct request *request, bool ascii, bool *shown);
+int top_run(struct cli *cli, const struct request *request, bool ascii, bool *shown);
 
 #endif

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Reports that are kept, what they say of a metric, and whether they are of this machine. */
 #include "verify/proof.h"
 #include "commands/proofs.h"
 

@@ -149,6 +149,23 @@ needs_zstd() {
 	skip 'built without zstd'
 }
 
+@test "a reader of FILE.zst that is slow gets all of it" {
+	local dir=$BATS_TEST_TMPDIR
+
+	needs_zstd
+	mkfifo "$dir/slow.zst"
+	python3 -S - "$dir" <<-'PYTHON' &
+		import fcntl, sys, time
+		reader = open(sys.argv[1] + "/slow.zst", "rb")
+		fcntl.fcntl(reader, 1031, 4096)  # F_SETPIPE_SZ
+		time.sleep(3)  # longer than uncore waits for a reader once it is to end
+		open(sys.argv[1] + "/slow", "wb").write(reader.read())
+	PYTHON
+	expect 0 "$UNCORE" --source sim:spr,step=20ms stat --timeout 20 -M '*' --no-merge -j -o "$dir/slow.zst"
+	wait
+	zstd -q --test <"$dir/slow" || fail 'the frame is cut'
+}
+
 @test "-o FILE.zst is what FILE would be, compressed" {
 	local dir=$BATS_TEST_TMPDIR format
 	local -a command=("$UNCORE" --source "$SIM_T410" stat -M 'memory.*' -I 1 --interval-count 50)

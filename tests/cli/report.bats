@@ -147,7 +147,7 @@ record() {
 	# Metrics and places that were not recorded are told; counts of events are those of the readings.
 	run "$UNCORE" report --as-recorded a -M memory.utilization --per-socket
 	[[ $output == *'it was not shown when this was recorded'* ]] || fail "$output"
-	for options in '-I 40ms' '--summary -I 20ms' '--sample 20ms'; do
+	for options in '-I 40ms' '--summary -I 20ms' '--sample 20ms' '--html'; do
 		# shellcheck disable=SC2086 # words
 		run "$UNCORE" report --as-recorded a stat $options
 		[ "$status" -eq 2 ] && [[ $output == *'each recorded interval: use -I 20.00ms, without a total'* ]] || fail "$options: $output"
@@ -200,6 +200,17 @@ verdict() {
 	expect 2 "$UNCORE" diff a
 	expect 1 "$UNCORE" diff a missing
 	expect 3 "$UNCORE" diff a b -e nvidia_ucf_pmu_0/event=0x99/
+}
+
+@test "a region of several parts: the intervals that its recorder missed are counted in all of them" {
+	record a 30 -M memory.bandwidth
+	# x lasts from tick 3 to 10 and from 15 to 22. Two intervals before ticks 5 and 6 were missed, and two before 18.
+	sqlite3 a "UPDATE tick SET interval_ns = 3 * interval_ns WHERE id IN (5, 6, 18);
+		INSERT INTO mark SELECT wall_ns, monotonic_ns, CASE WHEN id IN (3, 15) THEN 'x' ELSE 'end x' END
+		FROM tick WHERE id IN (3, 10, 15, 22) ORDER BY id"
+	"$UNCORE" report --region x a -j >rows 2>said
+	jq -se 'length > 0 and all(.missed == 6)' rows || fail "$(jq -c '[.name, .interval, .missed]' rows)"
+	grep -q '^uncore: 6 intervals were missed when this was recorded' said || fail "$(<said)"
 }
 
 # shows_missed: a row has intervals that were missed, and is longer by them.
