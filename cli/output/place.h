@@ -8,7 +8,7 @@
 #include "base/json.h"
 #include "uncore.h"
 
-/* In the order of labels. A further one follows the others in records, labels and pages. */
+/* In the order of labels. */
 enum place_index {
 	PLACE_SOCKET,
 	PLACE_NODE,
@@ -17,7 +17,7 @@ enum place_index {
 	PLACE_ROLE,
 	PLACE_PMU,
 	PLACE_CPU,
-	PLACE_PLACED, /* the members from here on have no column of their own in the middle */
+	PLACE_PLACED, /* members from here on follow all other fields of a record */
 	PLACE_COUNT = PLACE_PLACED,
 };
 

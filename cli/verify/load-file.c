@@ -46,8 +46,8 @@
 /* ---- the disks of a block device, by the links of sysfs ---- */
 
 /* Adds the last PCI device in `path`, which is the disk's own: "0000:3b:00.0"; VMD's domains have
- * five digits. Further ones may be dropped when the array is full: it is then known that there are
- * several. False: there is none. */
+ * five digits. Further ones may be dropped when the array is full: several are known then. Returns
+ * false if the path has no PCI device. */
 static bool add_address(struct disk *d, const char *path)
 {
 	char address[sizeof(d->addresses[0])] = "";
