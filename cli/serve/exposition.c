@@ -275,9 +275,15 @@ static void put_counting(const struct writer_of *w, const struct series_set *set
 {
 	put_one(w, COUNTER, "uncore_intervals", "", "Intervals that were counted.",
 		(double)set->intervals);
-	put_one(w, COUNTER, "uncore_interval_seconds", "seconds",
-		"Time from the start to the end of the last interval: all counters are sums over it.",
-		set->seconds);
+	/*
+	 * Not before the counters, which begin with the first interval: a rate over a new start
+	 * would have this sample and none of theirs.
+	 */
+	if (set->intervals)
+		put_one(w, COUNTER, "uncore_interval_seconds", "seconds",
+			"Time from the start to the end of the last interval: "
+			"all counters are sums over it.",
+			set->seconds);
 	put_one(w, COUNTER, "uncore_missed_ticks", "",
 		"Ends of intervals that were missed; the next interval has their counts.",
 		(double)set->missed);

@@ -585,6 +585,26 @@ static void problems_and_one_second(void **state)
 	series_free(&set);
 }
 
+/* Its time comes with the counters: a sample before theirs would be a part of a rate that theirs lacks. */
+static void nothing_before_the_first_interval(void **state)
+{
+	struct series_set set = {0};
+	char *text;
+
+	(void)state;
+	text = text_of(&set, true);
+	assert_line(text, "uncore_intervals_total 0");
+	assert_null(strstr(text, "uncore_interval_seconds_total"));
+	free(text);
+	begin(0, SECOND);
+	add("x", "f", "B/s", 1);
+	show(&set, SECOND);
+	text = text_of(&set, true);
+	assert_line(text, "uncore_interval_seconds_total 1");
+	free(text);
+	series_free(&set);
+}
+
 /* A root port with two devices, one of them a bridge; a device without a port; a port without a link. */
 static void devices_of_ports(void **state)
 {
@@ -647,6 +667,7 @@ int main(void)
 		cmocka_unit_test(openmetrics),
 		cmocka_unit_test(plain_text),
 		cmocka_unit_test(problems_and_one_second),
+		cmocka_unit_test(nothing_before_the_first_interval),
 		cmocka_unit_test(devices_of_ports),
 	};
 
