@@ -133,6 +133,7 @@ same_snapshot() {
 	diff "$BATS_TEST_TMPDIR/topo" <(echo "$output")
 }
 
+# bats test_tags=slow
 @test "a broken table: the error names the structure, on the machine and in its snapshot" {
 	local table size
 

@@ -154,6 +154,7 @@ wide() {
 	done
 }
 
+# bats test_tags=slow
 @test "--csv=wide: a line for each interval, a column for each metric and place" {
 	local command sim count=0
 

@@ -120,6 +120,7 @@ golden_of() {
 	helper check-sim spr "$GOLDEN/all-spr.jsonl" "$GOLDEN/mem-spr.csv"
 }
 
+# bats test_tags=slow
 @test "every event and metric of each simulation has the value of its rates" {
 	helper check-sim all
 }

@@ -126,6 +126,7 @@ equal() {
 	' "$UNCORE_SOURCE_ROOT/web/page.js"
 }
 
+# bats test_tags=slow
 @test "a long run: later windows have more intervals, their means and extremes, and the sum stays" {
 	local of=(--source "sim:spr,step=1ms" stat -M memory.read.bandwidth -e uncore_imc/cas_count_read/ -I 1ms --interval-count 2500)
 

@@ -10,10 +10,12 @@ setup_file() {
 	cp "$UNCORE_SOURCE_ROOT"/tests/sim/*.yaml "$BATS_FILE_TMPDIR"
 }
 
+# bats test_tags=slow
 @test "every event and metric has the value of the simulation's rates" {
 	helper check-sim "$BATS_FILE_TMPDIR"
 }
 
+# bats test_tags=slow
 @test "every PMU of every machine is known, and each has a simulation" {
 	local tree
 
@@ -151,6 +153,7 @@ words() {
 	done
 }
 
+# bats test_tags=slow
 @test "edges need a threshold, on every PMU of a family that has both" {
 	local sim pmu
 

@@ -51,6 +51,7 @@ setup() {
 	done
 }
 
+# bats test_tags=slow
 @test "metrics of presets fit into the counters of a PMU, in one round or few" {
 	local machine preset plan code plain=${UNCORE_PLAIN:-$UNCORE} rounds most count=0
 	# By the documents that the data files name, not by these; four where nothing is here. The clock of

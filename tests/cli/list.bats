@@ -4,6 +4,7 @@
 
 load helpers
 
+# bats test_tags=slow
 @test "list --json of every machine: complete by a walk of the tree; two goldens" {
 	local tree count=0
 

@@ -447,6 +447,7 @@ on_terminal() {
 	[[ $output$stderr != *'counting for'* ]]
 }
 
+# bats test_tags=slow
 @test "JSON: a metric's row has the inputs of its value" {
 	local source
 

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define SAMPLE 4 /* one of so many */
+#define SAMPLE 8 /* one of so many */
 
 static const char *variable(const char *name)
 {
