@@ -14,7 +14,7 @@ RELEASE := -Dbuildtype=release -Doptimization=2 -Db_sanitize=none -Db_lundef=tru
 STATIC := $(RELEASE) -Dman=disabled -Dpython=disabled -Dserve=disabled -Dotlp=disabled --prefer-static \
 	-Ddefault_library=static -Dc_link_args="-static -s"
 
-.PHONY: all run dev static check test test-slow test-vm nightly nightly-races nightly-vm test-fleet test-page judge clean-room bench lint format fuzz deb rpm dist install clean help
+.PHONY: all run dev static check test test-slow test-vm nightly nightly-races nightly-vm test-fleet test-page judge clean-room bench lint lint-analyzer format fuzz deb rpm dist install clean help
 .PHONY: setup-build setup-test setup-bench setup-lint setup-fuzz setup-deb setup-rpm setup-clean-room
 
 all: build/build.ninja ## optimised build: build/uncore
@@ -32,7 +32,7 @@ static: build-static/build.ninja ## one file without libraries, for machines whe
 	@ninja -C build-static uncore
 
 check: build-check/build.ninja ## after each edit: unit tests without sanitizers, data files, style: seconds
-	@tools/run-tests build-check --suite unit --suite style --no-suite thorough
+	@tools/run-tests build-check --suite unit --suite style
 
 test: build-dev/build.ninja ## all tests that need no virtual machine, on the development build
 	@tools/run-tests build-dev
@@ -40,9 +40,9 @@ test: build-dev/build.ninja ## all tests that need no virtual machine, on the de
 test-slow: build-dev/build.ninja ## tests that take long: slow clients, passwords, TLS, all commands on all machines
 	@tools/run-tests build-dev --suite slow
 
-test-vm: ## tests against the kernel's own drivers, in virtual machines: build-vm/results.txt
+test-vm: ## tests against the kernel's own drivers, in virtual machines: build-vm/results.txt; VM='-m skx:2 equal': some of them
 	@tests/vm/prepare
-	@tests/vm/test
+	@tests/vm/test $(VM)
 
 test-fleet: all dev ## a real Prometheus over exporters: rates, alerts, dashboard; many clients; COUNT=200 measures a fleet; needs root
 	@tools/setup promtool bench
@@ -65,8 +65,8 @@ judge: all ## formulas of perf, PCM and LIKWID, and perf's names of events: docs
 	@UNCORE=build/uncore tests/judge/judge.py
 	@UNCORE=build/uncore tests/judge/names.py
 
-nightly: ## what takes hours: every model and boot of the virtual machines, 10^8 torn readings, slow tests, judges, long fuzzing
-	@$(MAKE) -k FUZZ_SECONDS=600 test-slow nightly-races nightly-vm judge fuzz
+nightly: ## what takes hours: all with sanitizers, analyzer, every virtual machine, a fleet, 10^8 torn readings, judges, clean rooms, fuzzing
+	@UNCORE_SANITIZE=all $(MAKE) -k FUZZ_SECONDS=600 test test-slow lint-analyzer test-page test-fleet judge nightly-races nightly-vm clean-room fuzz
 
 nightly-races: build-dev/build.ninja
 	@tools/run-tests build-dev --suite long
@@ -85,6 +85,10 @@ bench: setup-bench all ## measures against perf and bare system calls: build/ben
 lint: setup-lint build-dev/build.ninja ## format, clang-tidy, cppcheck, shellcheck, codespell, layers, licence lines, words
 	@ninja -C build-dev tests/abi/printers.h # generated, and included by a test
 	@tools/lint build-dev
+
+lint-analyzer: setup-lint build-dev/build.ninja ## clang's analyzer: ten minutes
+	@ninja -C build-dev tests/abi/printers.h
+	@tools/lint build-dev analyzer
 
 format: setup-lint ## puts all C sources into the project's format
 	git ls-files include lib cli bench tests/unit tests/fuzz | grep '\.[ch]$$' | xargs clang-format -i
