@@ -28,7 +28,7 @@ static void delay(void)
 		usleep((useconds_t)(rand_r(&seed) % atoi(most ? most : "6000")));
 }
 
-/* Of a group: number of events, two times, and the counts. */
+/* A reading of a group: number of events, two times, and the counts. */
 static void add(int fd, uint64_t *words)
 {
 	static uint64_t sums[64][4];

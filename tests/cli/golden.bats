@@ -105,7 +105,7 @@ golden_of() {
 	golden presets.txt <"$SESSION"
 }
 
-# Of the other machines, and in the other forms, check-sim.py works out each row below.
+# check-sim.py works out each row below for the other machines, and in the other forms.
 @test "the simulated machines: JSON and CSV, with the values of their rates" {
 	golden_of mem-t410.jsonl --source "$SIM_T410" mem --all -j -I 10 --interval-count 5
 	golden_of all-spr.jsonl --source "$SIM_SPR" stat -j -I 10 --interval-count 3 \

@@ -457,7 +457,7 @@ on_terminal() {
 		expect 0 "$UNCORE" --source "$source" stat -M '*' --per-socket -j --timeout 1s
 		helper check-inputs "$BATS_TEST_TMPDIR/metrics" <<<"$output"
 	done
-	# Of an event, these are its members.
+	# The members of an event.
 	expect 0 "$UNCORE" --source "$SIM_SPR" stat -e uncore_imc/cas_count_read/ -j --timeout 1s
 	[[ $output != *'"inputs"'* ]]
 }

@@ -62,7 +62,7 @@ check() {
 }
 
 @test "JSON of the whole time has the histogram: all samples, the percentiles, and a burst as a second mode" {
-	# Of the histogram alone: the middle of the bin in which a share of the time ends, and within min and max.
+	# By the histogram alone: the middle of the bin in which a share of the time ends, and within min and max.
 	local percentile='def percentile(share): (.bins | map(.[2]) | add) as $all | . as $row |
 		reduce .bins[] as [$i, $n, $s] ([0, null]; if .[0] < share * $all * 0.9999999 and share * $all <= (.[0] + $s) * 1.0000001
 		then [.[0] + $s, pow(2; ($i - 0.5) / 32)] else [.[0] + $s, .[1]] end) | [[.[1], $row.min] | max, $row.max] | min;'
@@ -87,7 +87,7 @@ check() {
 	check 'map(has("bins")) == map(.total) and (map(.bins // empty | map(.[1] // 0) | add // 0) == map(select(.total).samples))'
 	check 'map(select(.total) | .bins)[1] == []'
 	helper check-schema <<<"$output"
-	# Of an event in a multiple of bytes the bins are of its rate in bytes; 0 is a bin without an index.
+	# The bins of an event that counts a multiple of bytes are of its rate in bytes; 0 is a bin without an index.
 	sed -i 's/cas_count_write, constant: 20e6/cas_count_write, burst: {low: 0, high: 16e6, period: 100ms, duty: 0.5}, phase: 0/' "$BURST"
 	expect 0 "$UNCORE" "${SIM[@]}" stat -e uncore_imc/cas_count_write/ "${whole[@]}"
 	output=$(jq -c 'select(.total)' <<<"$output")

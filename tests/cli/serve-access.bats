@@ -240,7 +240,7 @@ told() {
 		done 2>"client$i" 3>&- &
 		clients+=($!)
 	done
-	# Of two files that belong together the first alone is refused.
+	# One of two files that belong together is refused alone.
 	cp next.pem server.pem
 	told 'the previous configuration stays in use'
 	code 200 -u alice:secret --cacert both.pem "$address"

@@ -257,7 +257,7 @@ counted() {
 	serve --source "$SIM_T410" serve --listen unix:socket -I 50ms pcie
 	scrape wait "$address" 1 >text
 	stop TERM
-	# Of a port whose rate has a limit the link is known.
+	# A port whose rate has a limit has a known link.
 	grep -o '^uncore_pcie_inbound_read_ceiling_bytes_per_second{.*port="[0-9a-f.:]*"' text | sed 's/.*port="//; s/"//' >ports
 	[ -s ports ] || fail "$(<text)"
 	while read -r port; do

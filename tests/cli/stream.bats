@@ -50,7 +50,7 @@ compare() {
 		"$UNCORE" --source "$source" stat -I 1ms --interval-count 4 --per-channel -M '*' -j 2>/dev/null >rows
 		compare events rows
 	done
-	# Of each metric its formula.
+	# The formula of each metric.
 	jq -se '.[0].data as $d | ($d.rows | map(.family + .name) | unique) == ($d.metrics | map(.family + .name) | unique)
 		and ($d.metrics | all(.formula and .evidence and .title))' events
 }

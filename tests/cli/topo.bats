@@ -181,7 +181,7 @@ speeds() {
 		'12\.8 GT/s \(suspect'
 	expect 0 "$UNCORE" --root "$tree" snapshot "$BATS_TEST_TMPDIR/copy"
 	tree=$BATS_TEST_TMPDIR/copy speeds 16000 16000 12800 null
-	# Of other registers of such a device nothing is in the snapshot.
+	# Nothing of the other registers of such a device is in the snapshot.
 	[ "$(sed -n '/7e:01\.2\/config: hex/,/ = /s/^\t\([0-9a-f]*\)  .*/\1/p' "$BATS_TEST_TMPDIR/copy" | paste -sd ' ')" = \
 		'0000 0010 0020 0030 0090 0190 01a0 01c0 02e0' ] || fail 'others are kept'
 	# As the kernel shows config space to everybody.

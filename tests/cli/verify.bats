@@ -864,7 +864,7 @@ has() {
 	run ! grep 'No report' proved.md
 	expect 0 "$UNCORE" verify --show machines/noisy.txt -j
 	within=$(jq -s 'map(select(.channel == null and .direction == "read").counted - 1 | fabs) | max * 1000 | ceil / 10' <<<"$output")
-	# Of reads three are proved; of writes one has another doubt.
+	# Three results of reads are proved; one of writes has another doubt.
 	has '| `clean` | intel/6/143 | - | 0.1.0 | 2026-12-01 | 28 | 0 | 0 |' \
 		'| `allocate` | intel/6/143 | - | 0.1.0 | 2026-12-01 | 14 | 0 | 14 |' \
 		"| \`memory.read.bandwidth\` | \`intel-imc\` | intel/6/143 | 3 | $(printf %.1f "$within") % | \`allocate\`, \`clean\`, \`noisy\` |" \

@@ -40,7 +40,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct unc_ibs ibs = {.least = 2};
 	struct unc_ibs_file file;
 	struct unc_error e;
-	/* Of its own, so that a read behind the end is seen. */
+	/* A copy, so that a read behind its end is seen. */
 	uint8_t *copy = malloc(size + 1);
 
 	if (!copy || !size) {

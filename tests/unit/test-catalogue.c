@@ -125,7 +125,7 @@ static void words_stand_for_names(void **state)
 		     at += n)
 			if (!is_name_of(&c, word))
 				fail_msg("words.yaml: nothing is named %s", word);
-		/* Of as many characters as the command has room for. */
+		/* No longer than the command has room for. */
 		assert_true(strlen(word) < 32);
 	}
 	unc_catalogue_finish(&c);

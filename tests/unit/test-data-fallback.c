@@ -33,7 +33,7 @@ static const struct part {
 	{"10500", "nvidia-grace-c2c", 0x3, 0},      /* NV_NVL_C2C_FILTER_ID_MASK */
 	{"10400", "nvidia-grace-c2c", 0x3, 0},      /* the same */
 	{"10600", "nvidia-grace-cnvlink", 0xf, 0},  /* NV_CNVL_FILTER_ID_MASK */
-	/* Of the driver in NVIDIA's Jetson kernel: */
+	/* The driver in NVIDIA's Jetson kernel: */
 	{"2cf10", "nvidia-thor-ucf", 0x1f, 0},       /* NV_UCF_FILTER_ID_MASK */
 	{"10800", "nvidia-thor-io", 0x1ffff, 0},     /* NV_UPHY_FILTER_ID_MASK */
 	{"10e00", "nvidia-thor-vision", 0xfffff, 0}, /* NV_VISION_FILTER_ID_MASK */

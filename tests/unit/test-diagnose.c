@@ -96,7 +96,7 @@ static void a_server_with_its_pmus(void **state)
 	assert_contains(f->fix, "uncore stat -e uncore_m2pcie_0/");
 	f = must_find(u, "memory peak", UNCORE_VERDICT_NOTE);
 	assert_contains(f->why, "there is no SMBIOS table");
-	/* Of another root nobody can say what this user may do there. */
+	/* Nobody can say what this user may do on the machine of another root. */
 	assert_null(find(u, "permission"));
 	assert_null(find(u, "uncore PMUs"));
 	assert_int_equal(uncore_finding_count(u), 12);

@@ -140,7 +140,7 @@ static double bound_of(const struct uncore_distribution *d, double share)
 	return i ? exp2((d->first_bin + (int)i - 1) / 32.0) : 0;
 }
 
-/* Of the histogram by itself: each value is in the bin of its bounds, and percentiles are those of the time. */
+/* The histogram by itself: each value is in the bin of its bounds, and percentiles are those of the time. */
 static void bins(void **state)
 {
 	static double values[COUNT];
@@ -242,7 +242,7 @@ static void bursts(void **state)
 	assert_int_equal(out.burst_begin_ns, 4 * MS);
 }
 
-/* Of bursts of equal length the first one is told. */
+/* The first one of several bursts of equal length is reported. */
 static void the_first_of_equal_bursts(void **state)
 {
 	struct unc_distribution d = {.threshold = 80};

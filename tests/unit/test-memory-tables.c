@@ -123,7 +123,7 @@ static void what_a_device_has(void **state)
 	}
 }
 
-/* Of arrays that are the sockets' memory; no Optane (technology 7) or other memory beside DRAM. */
+/* Devices in arrays that are the sockets' memory; no Optane (technology 7) or other memory beside DRAM. */
 static void which_devices_are_memory(void **state)
 {
 	static const struct {

@@ -362,7 +362,7 @@ static void metrics_that_cannot_be_restricted(void **state)
 	}
 }
 
-/* Of several, those that can be are counted; each family is told of once. */
+/* Metrics that have the filter are counted; each family without it is named once. */
 static void a_pattern_leaves_out_metrics_without_the_filter(void **state)
 {
 	struct stage s;

@@ -14,7 +14,7 @@
 
 #define VMD "root port 10000:00:02.0 is not counted: a driver made its segment"
 #define RATE(pmu, event, rate) "  - {pmu: '" pmu "', event: '" event "', constant: " rate "}\n"
-/* Of each port on its own, of two together, and of all. The clock is one for all. */
+/* Rates of each port on its own, of two together, and of all. All have one clock. */
 #define RATES                                                           \
 	RATE("nvidia_pcie_pmu_*", "cycles", "2e9")                      \
 	RATE("nvidia_pcie_pmu_*", "rd_bytes,src_rp_mask=0x1", "1e9")    \
@@ -169,7 +169,7 @@ static void a_port_named_twice(void **state)
 	end(&s);
 }
 
-/* Of which nobody knows the address: each its own row, and one in the sum. */
+/* Ports whose address nobody knows: each has its own row, and they are one in the sum. */
 static void ports_by_numbers_only(void **state)
 {
 	static const struct expected each[] = {

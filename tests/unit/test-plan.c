@@ -338,7 +338,7 @@ static void the_plan_is_ordered_by_cpu_pmu_and_set(void **state)
 		assert_int_equal(plan.counters[i].cpu, expected[i].cpu);
 		assert_int_equal(plan.counters[i].group, i);
 	}
-	/* Of one PMU and CPU, in the order of asking. */
+	/* Counters of one PMU and CPU keep the order of asking. */
 	assert_int_equal(plan.counters[3].config[0], 0);
 	assert_int_equal(plan.counters[4].config[0], 5);
 	unc_plan_finish(&plan);

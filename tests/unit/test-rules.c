@@ -582,7 +582,7 @@ static void which_kernels_have_a_bug(void **state)
 	}
 }
 
-/* Of this machine's branch, else the newest. */
+/* The version of this machine's branch, else the newest. */
 static void which_version_has_the_correction(void **state)
 {
 	static const char *const cases[][3] = {

@@ -138,7 +138,7 @@ static void counters_that_may_have_been_switched_off(void **state)
 	/* Only registers that others can write. */
 	assert_int_equal(
 		quiet_of((struct uncore_counter){.width = 64}, SECOND, off, COUNT(off), &first), 0);
-	/* Of intervals of a millisecond every second one is empty; then 100 are. */
+	/* Every second interval of a millisecond is empty; then 100 in a row are. */
 	for (size_t i = 0; i < COUNT(fine); i++)
 		fine[i] = i % 2 && i < 200 ? 100000 : 0;
 	assert_int_equal(quiet_of(halves, MS, fine, COUNT(fine), &first), 1);

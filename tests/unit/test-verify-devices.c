@@ -180,7 +180,7 @@ static void make_run(struct verify_run *run, const struct planted *p)
 	add_series(run, p);
 }
 
-/* Of each direction: the socket and the port of the stacks, and the caches of the socket. */
+/* For each direction: the socket and the port of the stacks, and the caches of the socket. */
 #define STACKS 4
 #define RESULTS (STACKS + 2)
 
@@ -354,7 +354,7 @@ static void without_a_port_the_socket_is_judged(void **s)
 	verify_run_free(&run);
 }
 
-/* Of a root port that no PMU counts there is a row without values. */
+/* A root port that no PMU counts has a row without values. */
 static void a_port_that_is_not_counted_is_not_judged(void **s)
 {
 	struct verify_result *results;

@@ -300,7 +300,7 @@ static void changing_cache_hits_are_scatter(void **s)
 
 /* ---- caches ---- */
 
-/* Of what is loaded, and of what is stored. */
+/* What the counters say, as a share of what is loaded and of what is stored. */
 static double loads, stores;
 
 static double part_of_it(const struct verify_series *s, const struct verify_cell *c, double moved,

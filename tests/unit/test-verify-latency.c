@@ -230,7 +230,7 @@ static const struct fault {
 	 "10.0 % of the loads of node 0 are counted as loads of socket 1",
 	 VERIFY_OFF,
 	 2},
-	/* Of some requests only it is the same. */
+	/* The same where only some requests are counted. */
 	{{.family = "amd-l3", .requests = 1e-3, .time = 1e-3}, NULL, "", VERIFY_PROVED, 8},
 	{{.family = "amd-l3", .requests = 1e-3, .time = 3.5e-3},
 	 "longer than the load",

@@ -474,7 +474,7 @@ static void make_kinds(struct verify_run *run, const struct kinds *k)
 	add_kind_series(run, k, 2);
 }
 
-/* Of all results on the node so many, each with this verdict and reason. */
+/* So many results on the node have this verdict and reason. */
 static void expect_results(const struct verify_run *run, int node, size_t number,
 			   enum verify_verdict verdict, const char *metrics, const char *reason)
 {

@@ -20,7 +20,7 @@ RATE = 200000  # ticks per second
 TRIES = 4
 OUTPUT = pathlib.Path("/tmp/ports.json")
 SPR = rig.MODEL == "spr"
-# Of each socket the root bus of the stack that a PMU counts.
+# For each socket, the root bus of the stack that a PMU counts.
 SPR_UNITS = ("1", "2", "4", "6", "7", "9")
 SPR_BUSES = ((0x15, 0x26, 0x37, 0x48, 0x59, 0x6A), (0x95, 0xA6, 0xB7, 0xC8, 0xD9, 0xEA))
 PARTS, FIRST = (8, 1) if SPR else (4, 0)  # bits of ch_mask, and the device number of the lowest

@@ -54,7 +54,7 @@ struct intel_type {
 	void (*counts)(uint64_t ctl, struct real *what);
 	/* Likewise, of events that the filter selects, too. */
 	void (*counts_filtered)(uint64_t ctl, uint64_t filter, struct real *what);
-	/* Of the disk; it also fills in the kind. */
+	/* What the disk counts; it also fills in the kind. */
 	void (*looks_up)(uint64_t ctl, uint64_t filter, struct real *what);
 };
 

@@ -32,7 +32,7 @@
 #define EXPRESS_INTEGRATED \
 	0x00920010u /* id 0x10, no next one, version 2, type 9: of the root complex */
 
-/* Of a PCI Express root port. */
+/* The device ID of a PCI Express root port. */
 #define ROOT_PORT_ID 0x2030u
 #define CLASS_BRIDGE 0x06040000u
 #define HEADER_BRIDGE 0x00010000u

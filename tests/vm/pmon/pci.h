@@ -51,7 +51,7 @@ void pci_disk_port(void);
 bool pci_read(uint32_t bdf, unsigned offset, unsigned size, uint32_t *value);
 bool pci_write(uint32_t bdf, unsigned offset, unsigned size, uint32_t value);
 
-/* Of a model with registers in MSRs, in configuration space and in the window. */
+/* A model with registers in MSRs, in configuration space and in the window. */
 #define PCI_MODEL_ACCESS                                                    \
 	.wrmsr = intel_wrmsr, .pci_read = pci_read, .pci_write = pci_write, \
 	.window_load = intel_window_load, .window_store = intel_window_store
