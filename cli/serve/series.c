@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/buffer.h"
 #include "base/cli.h"
 #include "output/place.h"
 
@@ -57,28 +56,18 @@ static const struct naming *naming_of(const struct uncore_row *row)
 	return n;
 }
 
-static bool ends_with(const char *text, size_t len, const char *ending)
-{
-	size_t length = strlen(ending);
-
-	return len >= length && memcmp(text + len - length, ending, length) == 0;
-}
-
 /* "memory.read.bandwidth" and "bytes": uncore_memory_read_bytes. The parts between may be empty, as
  * the suffix. */
 static char *metric_name(const char *metric, const struct naming *n, const char *between,
 			 const char *suffix)
 {
 	struct buffer name = {0};
-	size_t len = strlen(metric);
+	size_t len = strlen(metric), ending = strlen(n->ending);
 
-	if (ends_with(metric, len, n->ending))
-		len -= strlen(n->ending);
-	buffer_puts(&name, "uncore_");
-	buffer_add(&name, metric, len);
-	buffer_puts(&name, between);
-	if (*suffix)
-		buffer_printf(&name, "_%s", suffix);
+	if (len >= ending && strcmp(metric + len - ending, n->ending) == 0)
+		len -= ending;
+	buffer_printf(&name, "uncore_%.*s%s%s%s", (int)len, metric, between, *suffix ? "_" : "",
+		      suffix);
 	for (char *c = name.data; *c; c++)
 		if (*c == '.' || *c == '-')
 			*c = '_';
@@ -180,12 +169,13 @@ static char *labels_of(const struct uncore *u, const struct uncore_row *row)
 {
 	struct buffer to = {0};
 
-	if (row->query->family)
+	if (row->query->family) {
 		put_label(&to, "family", row->query->family);
-	else
+	} else {
 		put_label(&to, "event", row->query->name);
-	if (!row->query->family && *row->query->unit)
-		put_label(&to, "unit", row->query->unit);
+		if (*row->query->unit)
+			put_label(&to, "unit", row->query->unit);
+	}
 	put_place(&to, u, row->place);
 	if (row->query->filter)
 		put_label(&to, "filter", row->query->filter);
@@ -231,6 +221,7 @@ static size_t find_series(struct series_set *set, const struct uncore *u,
 	set->series = cli_realloc(set->series, set->series_count, sizeof(*set->series));
 	set->series[i] = (struct series){.family = family,
 					 .next = SERIES_NONE,
+					 .row = SERIES_NONE,
 					 .labels = labels,
 					 .problem = known_problem(u, row),
 					 .value = NAN,
@@ -246,23 +237,16 @@ static size_t find_series(struct series_set *set, const struct uncore *u,
 static void find_rows(struct series_set *set, const struct uncore *u,
 		      const struct uncore_sample *sample)
 {
-	size_t count = uncore_sample_count(sample);
-	bool *used;
+	set->row_count = uncore_sample_count(sample);
+	for (size_t i = 0; i < set->series_count; i++)
+		set->series[i].row = SERIES_NONE;
+	for (size_t i = 0; i < set->row_count; i++) {
+		size_t series = find_series(set, u, uncore_sample_row(sample, i));
 
-	set->rows = cli_realloc(set->rows, count + 1, sizeof(*set->rows));
-	set->row_count = count;
-	for (size_t i = 0; i < count; i++)
-		set->rows[i] = find_series(set, u, uncore_sample_row(sample, i));
-	/* The same metric at two levels may have the same row twice. */
-	used = cli_realloc(NULL, set->series_count + 1, sizeof(*used));
-	memset(used, 0, set->series_count + 1);
-	for (size_t i = 0; i < count; i++) {
-		if (used[set->rows[i]])
-			set->rows[i] = SERIES_NONE;
-		else
-			used[set->rows[i]] = true;
+		/* The same metric at two levels may have the same row twice. */
+		if (set->series[series].row == SERIES_NONE)
+			set->series[series].row = i;
 	}
-	free(used);
 }
 
 static void add_value(struct series *s, enum series_kind kind, const struct uncore_row *row,
@@ -320,12 +304,10 @@ static void add_short_samples(struct series *s, const struct series_buckets *b,
 }
 
 static void add_row(struct series_set *set, struct series *s, const struct uncore_sample *sample,
-		    size_t i)
+		    double seconds)
 {
-	const struct uncore_row *row = uncore_sample_row(sample, i);
-	const struct uncore_distribution *d = uncore_sample_distribution(sample, i);
-	double seconds =
-		(double)(uncore_sample_end_ns(sample) - uncore_sample_begin_ns(sample)) / 1e9;
+	const struct uncore_row *row = uncore_sample_row(sample, s->row);
+	const struct uncore_distribution *d = uncore_sample_distribution(sample, s->row);
 
 	if (d)
 		add_short_samples(s, set->families[s->family].buckets, d);
@@ -341,11 +323,11 @@ void series_add(struct series_set *set, const struct uncore *u, const struct unc
 	uint64_t length_ns = uncore_sample_end_ns(sample) - uncore_sample_begin_ns(sample);
 	double seconds = (double)length_ns / 1e9;
 
-	if (set->row_count != uncore_sample_count(sample) || !set->rows)
+	if (set->row_count != uncore_sample_count(sample))
 		find_rows(set, u, sample);
-	for (size_t i = 0; i < set->row_count; i++)
-		if (set->rows[i] != SERIES_NONE)
-			add_row(set, &set->series[set->rows[i]], sample, i);
+	for (size_t i = 0; i < set->series_count; i++)
+		if (set->series[i].row != SERIES_NONE)
+			add_row(set, &set->series[i], sample, seconds);
 	set->seconds += seconds;
 	set->intervals++;
 	if (interval_ns && length_ns > interval_ns + interval_ns / 2)
@@ -368,6 +350,5 @@ void series_free(struct series_set *set)
 	}
 	free(set->families);
 	free(set->series);
-	free(set->rows);
 	*set = (struct series_set){0};
 }

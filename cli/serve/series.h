@@ -40,6 +40,7 @@ struct series_family {
 
 struct series {
 	size_t family, next; /* SERIES_NONE: the last one */
+	size_t row;          /* of the sample; SERIES_NONE: the present plan has no such row */
 	char *labels;        /* family="intel-imc",socket="0", escaped */
 	char *problem;  /* why it is suspect or not counted, if that was known before; else NULL */
 	bool has_value; /* it has had one */
@@ -61,9 +62,8 @@ struct series_set {
 	struct series_family *families;
 	struct series *series;
 	size_t family_count, series_count;
-	size_t *rows; /* the series of each row; SERIES_NONE: it repeats another row */
-	size_t row_count;
-	bool has_ports; /* some have the label port */
+	size_t row_count; /* of the sample */
+	bool has_ports;   /* some have the label port */
 	/* Sums over the intervals. */
 	double seconds;
 	size_t intervals, missed;
