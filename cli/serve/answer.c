@@ -14,53 +14,43 @@
 	"default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; " \
 	"img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-/* The preference of one range of an Accept header, which ends at `end`; 1 without a q. */
-static double preference(const char *range, const char *end)
+/* The preference (q; 1 without one) of a name in a list such as "text/plain;q=0.5, *"; 0: it is not
+ * there. `version`: entries with another version do not count; NULL: all do. */
+static double preference(const char *list, const char *name, const char *version)
 {
-	for (const char *p = range; (p = memchr(p, ';', (size_t)(end - p)));) {
-		p++;
-		p += strspn(p, " \t");
-		if ((*p == 'q' || *p == 'Q') && p[1] == '=')
-			return strtod(p + 2, NULL);
+	double most = 0;
+
+	for (const char *end; list && *list; list = end + (*end == ',')) {
+		bool matches;
+		double q = 1;
+
+		end = list + strcspn(list, ",");
+		list += strspn(list, " \t");
+		matches = strncasecmp(list, name, strlen(name)) == 0 &&
+			  strchr(",; \t", list[strlen(name)]);
+		while (matches && (list = memchr(list, ';', (size_t)(end - list)))) {
+			list += 1 + strspn(list + 1, " \t");
+			if (strncasecmp(list, "q=", 2) == 0)
+				q = strtod(list + 2, NULL);
+			else if (version && strncasecmp(list, "version=", 8) == 0)
+				matches = strncmp(list + 8, version, strlen(version)) == 0;
+		}
+		most = matches && q > most ? q : most;
 	}
-	return 1;
+	return most;
 }
 
-/* True when the client wants OpenMetrics 1.0 at least as much as plain text. */
+/* Whether the client wants OpenMetrics 1.0 at least as much as plain text. */
 static bool prefers_openmetrics(const char *accept)
 {
-	static const char om[] = "application/openmetrics-text", plain[] = "text/plain";
-	double q_om = 0, q_plain = 0, q;
+	double openmetrics = preference(accept, "application/openmetrics-text", "1.0");
 
-	while (accept && *accept) {
-		const char *end = accept + strcspn(accept, ","), *version;
-
-		accept += strspn(accept, " \t");
-		if (accept > end)
-			break;
-		q = preference(accept, end);
-		version = memmem(accept, (size_t)(end - accept), "version=", 8);
-		if (strncasecmp(accept, om, strlen(om)) == 0 &&
-		    (!version || strncmp(version + 8, "1.0", 3) == 0))
-			q_om = q > q_om ? q : q_om;
-		else if (strncasecmp(accept, plain, strlen(plain)) == 0)
-			q_plain = q > q_plain ? q : q_plain;
-		accept = end + (*end == ',');
-	}
-	return q_om > 0 && q_om >= q_plain;
+	return openmetrics > 0 && openmetrics >= preference(accept, "text/plain", NULL);
 }
 
-static bool accepts_gzip(const char *encodings)
+static bool is_word(const char *word, size_t length, const char *text, size_t len)
 {
-	while (encodings && *encodings) {
-		const char *end = encodings + strcspn(encodings, ",");
-
-		encodings += strspn(encodings, " \t");
-		if (strncasecmp(encodings, "gzip", 4) == 0 && strchr(",; \t", encodings[4]))
-			return preference(encodings, end) > 0;
-		encodings = end + (*end == ',');
-	}
-	return false;
+	return len == length && strncasecmp(text, word, len) == 0;
 }
 
 /* A page of another origin can reach this server through a name of its own that it lets point here
@@ -77,35 +67,42 @@ static bool is_known_host(struct http *h, const char *host)
 	pthread_mutex_unlock(&h->lock);
 	if (closed || !host || host[0] == '[' || strspn(host, "0123456789.") == len)
 		return true;
-	if (len == strlen("localhost") && strncasecmp(host, "localhost", len) == 0)
-		return true;
-	if (len == strlen(h->uts.nodename) && strncasecmp(host, h->uts.nodename, len) == 0)
-		return true;
-	for (; known && *known; known += *known == ',') {
-		size_t length = strcspn(known, ",");
-
-		if (len == length && strncasecmp(host, known, len) == 0)
+	for (size_t length; known && *known; known += length + (known[length] == ',')) {
+		length = strcspn(known, ",");
+		if (is_word(known, length, host, len))
 			return true;
-		known += length;
 	}
-	return false;
+	return is_word("localhost", strlen("localhost"), host, len) ||
+	       is_word(h->uts.nodename, strlen(h->uts.nodename), host, len);
 }
 
-static enum MHD_Result answer_error(struct http *h, struct MHD_Connection *connection,
-				    unsigned code, const char *text)
+static struct MHD_Response *constant_response(const char *text)
 {
-	struct MHD_Response *response = MHD_create_response_from_buffer(
-		strlen(text), (void *)(uintptr_t)text, MHD_RESPMEM_PERSISTENT);
+	return MHD_create_response_from_buffer(strlen(text), (void *)(uintptr_t)text,
+					       MHD_RESPMEM_PERSISTENT);
+}
+
+/* Queues and frees a response; NULL: out of memory. */
+static enum MHD_Result answer_with(struct http *h, struct MHD_Connection *connection, unsigned code,
+				   struct MHD_Response *response, const char *type)
+{
+	const bool good = code == MHD_HTTP_OK;
 	enum MHD_Result result;
 
 	if (!response)
 		return MHD_NO;
 	pthread_mutex_lock(&h->lock);
-	h->counts.refused++;
+	h->counts.refused += !good;
 	response_add_headers(h, response);
 	pthread_mutex_unlock(&h->lock);
-	MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, "text/plain");
-	MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
+	MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, type);
+	if (good)
+		MHD_add_response_header(response, MHD_HTTP_HEADER_CACHE_CONTROL, "no-cache");
+	else
+		MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
+	/* What the web configuration says holds, too: browsers apply both. */
+	if (strncmp(type, "text/html", strlen("text/html")) == 0)
+		MHD_add_response_header(response, "Content-Security-Policy", PAGE_POLICY);
 	if (code == MHD_HTTP_METHOD_NOT_ALLOWED)
 		MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, "GET, HEAD");
 	if (code == MHD_HTTP_UNAUTHORIZED)
@@ -116,25 +113,10 @@ static enum MHD_Result answer_error(struct http *h, struct MHD_Connection *conne
 	return result;
 }
 
-/* Queues and frees a response; NULL: out of memory. */
-static enum MHD_Result answer_with(struct http *h, struct MHD_Connection *connection,
-				   struct MHD_Response *response, const char *type)
+static enum MHD_Result answer_error(struct http *h, struct MHD_Connection *connection,
+				    unsigned code, const char *text)
 {
-	enum MHD_Result result;
-
-	if (!response)
-		return MHD_NO;
-	pthread_mutex_lock(&h->lock);
-	response_add_headers(h, response);
-	pthread_mutex_unlock(&h->lock);
-	MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, type);
-	MHD_add_response_header(response, MHD_HTTP_HEADER_CACHE_CONTROL, "no-cache");
-	/* What the web configuration says holds, too: browsers apply both. */
-	if (strncmp(type, "text/html", strlen("text/html")) == 0)
-		MHD_add_response_header(response, "Content-Security-Policy", PAGE_POLICY);
-	result = MHD_queue_response(connection, MHD_HTTP_OK, response);
-	MHD_destroy_response(response);
-	return result;
+	return answer_with(h, connection, code, constant_response(text), "text/plain");
 }
 
 /* A document that is made now; an empty one is an error, with this sentence. */
@@ -146,7 +128,7 @@ static enum MHD_Result answer_document(struct http *h, struct MHD_Connection *co
 	if (!text.len)
 		return answer_error(h, connection, code, error);
 	response = document_response(h, &text);
-	return response ? answer_with(h, connection, response, "application/json")
+	return response ? answer_with(h, connection, MHD_HTTP_OK, response, "application/json")
 			: answer_error(h, connection, MHD_HTTP_SERVICE_UNAVAILABLE,
 				       "too many clients do not read\n");
 }
@@ -156,18 +138,16 @@ static enum MHD_Result answer_text(struct http *h, struct MHD_Connection *connec
 {
 	const char *encodings = MHD_lookup_connection_value(connection, MHD_HEADER_KIND,
 							    MHD_HTTP_HEADER_ACCEPT_ENCODING);
-	struct connection *c = connection_of(connection);
 	enum MHD_Result result = MHD_NO;
 	struct MHD_Response *text;
 
 	pthread_mutex_lock(&h->lock);
-	text = text_response(h, which, accepts_gzip(encodings));
+	text = text_response(h, which, preference(encodings, "gzip", NULL) > 0);
 	if (text) {
 		/* The answer has a reference of its own. */
 		result = MHD_queue_response(connection, MHD_HTTP_OK, text);
 		h->counts.scrapes++;
-		if (c)
-			c->text = text;
+		connection_of(connection)->text = text;
 	}
 	pthread_mutex_unlock(&h->lock);
 	return !text ? answer_error(h, connection, MHD_HTTP_NOT_FOUND,
@@ -184,6 +164,7 @@ static bool has_certificate(struct http *h, struct MHD_Connection *connection)
 	bool has;
 
 	pthread_mutex_lock(&h->lock);
+	/* There is no session without TLS. */
 	has = web_has_certificate(h->servers->web, info ? info->tls_session : NULL);
 	pthread_mutex_unlock(&h->lock);
 	return has;
@@ -201,9 +182,9 @@ static bool has_password(struct http *h, struct MHD_Connection *connection, bool
 
 	pthread_mutex_lock(&h->lock);
 	web = h->servers->web;
-	right = !web->user_count || (c && c->check == RIGHT) ||
+	right = !web->user_count || c->check == RIGHT ||
 		(authorization && web_is_known(web, authorization));
-	if (!right && authorization && c && c->check == NOT_CHECKED && !h->stopping) {
+	if (!right && authorization && c->check == NOT_CHECKED && !h->stopping) {
 		*wait = true;
 		password_ask(h, c, authorization);
 	}
@@ -248,7 +229,7 @@ static enum MHD_Result answer_path(struct http *h, struct MHD_Connection *connec
 		return answer_text(h, connection,
 				   prefers_openmetrics(accept) ? HTTP_OPENMETRICS : HTTP_METRICS);
 	if (strcmp(path, "/api/v1/stream") == 0)
-		return answer_with(h, connection, stream_response(h, connection),
+		return answer_with(h, connection, MHD_HTTP_OK, stream_response(h, connection),
 				   "text/event-stream");
 	if (strcmp(path, "/api/v1/values") == 0) {
 		live_put_latest(h->setup.live, &text);
@@ -265,12 +246,8 @@ static enum MHD_Result answer_path(struct http *h, struct MHD_Connection *connec
 	}
 	for (; page->path; page++)
 		if (strcmp(path, page->path) == 0)
-			return answer_with(
-				h, connection,
-				MHD_create_response_from_buffer(strlen(page->text),
-								(void *)(uintptr_t)page->text,
-								MHD_RESPMEM_PERSISTENT),
-				page->type);
+			return answer_with(h, connection, MHD_HTTP_OK,
+					   constant_response(page->text), page->type);
 	return answer_error(h, connection, MHD_HTTP_NOT_FOUND, "not found; there is /metrics\n");
 }
 

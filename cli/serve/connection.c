@@ -8,10 +8,8 @@
 
 struct connection *connection_of(struct MHD_Connection *connection)
 {
-	const union MHD_ConnectionInfo *info =
-		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
-
-	return info ? info->socket_context : NULL;
+	return MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT)
+		->socket_context;
 }
 
 void connection_set_deadline(struct http *h, struct MHD_Connection *connection, uint64_t ns)
@@ -19,12 +17,10 @@ void connection_set_deadline(struct http *h, struct MHD_Connection *connection, 
 	struct connection *c = connection_of(connection);
 
 	pthread_mutex_lock(&h->lock);
-	if (c) {
-		c->deadline_ns = cli_now_ns() + ns;
-		c->text = NULL;
-		if (ns == IDLE_NS)
-			c->check = NOT_CHECKED;
-	}
+	c->deadline_ns = cli_now_ns() + ns;
+	c->text = NULL;
+	if (ns == IDLE_NS)
+		c->check = NOT_CHECKED;
 	pthread_mutex_unlock(&h->lock);
 }
 
@@ -33,34 +29,27 @@ void connection_notify(void *context, struct MHD_Connection *connection, void **
 {
 	struct http *h = context;
 	struct connection *c = *socket_context;
-	const union MHD_ConnectionInfo *info;
 
+	pthread_mutex_lock(&h->lock);
 	if (code == MHD_CONNECTION_NOTIFY_STARTED) {
-		info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-		c = info ? calloc(1, sizeof(*c)) : NULL;
-		if (!c)
-			return;
-		pthread_mutex_lock(&h->lock);
-		*c = (struct connection){.next = h->connections,
-					 .link = &h->connections,
-					 .mhd = connection,
-					 .fd = info->connect_fd,
-					 .deadline_ns = cli_now_ns() + HEADERS_NS};
+		*socket_context = c = cli_realloc(NULL, 1, sizeof(*c));
+		*c = (struct connection){
+			.next = h->connections,
+			.link = &h->connections,
+			.mhd = connection,
+			.fd = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)
+				      ->connect_fd,
+			.deadline_ns = cli_now_ns() + HEADERS_NS};
 		if (c->next)
 			c->next->link = &c->next;
 		h->connections = c;
-		pthread_mutex_unlock(&h->lock);
-		*socket_context = c;
-	} else if (c) {
-		/* The file descriptor is still open. */
-		pthread_mutex_lock(&h->lock);
+	} else { /* its file descriptor is still open */
 		*c->link = c->next;
 		if (c->next)
 			c->next->link = c->link;
-		pthread_mutex_unlock(&h->lock);
 		free(c);
-		*socket_context = NULL;
 	}
+	pthread_mutex_unlock(&h->lock);
 }
 
 void connection_completed(void *context, struct MHD_Connection *connection, void **request,

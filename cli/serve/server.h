@@ -45,6 +45,7 @@ struct connection {
 	/* The password that is to be checked: the connection is suspended. */
 	char *authorization;
 	struct origin *origin;
+	struct stream *stream; /* of intervals, which it takes; NULL: none */
 };
 
 /* One for each version of the web configuration: the old ones stay until their clients have
@@ -73,7 +74,6 @@ struct http {
 	struct origin origins[ORIGINS];
 	struct server *servers; /* the latest first */
 	struct connection *connections;
-	struct stream *streams;
 	struct http_answer {
 		struct MHD_Response *plain;      /* NULL: nothing was published */
 		struct MHD_Response *compressed; /* NULL: no client has asked for it */

@@ -11,9 +11,8 @@
 #define LOOK_NS (2 * NS_PER_S)
 
 struct stream {
-	struct stream *next, **link; /* of the list */
 	struct http *http;
-	struct MHD_Connection *mhd;
+	struct connection *connection;
 	const struct server *server;
 	struct live_reader reader;
 	bool waits; /* the connection is suspended */
@@ -31,22 +30,21 @@ static ssize_t read_stream(void *context, uint64_t position, char *to, size_t ro
 {
 	struct stream *s = context;
 	struct http *h = s->http;
-	struct connection *c = connection_of(s->mhd);
+	struct connection *c = s->connection;
 	ssize_t len = -1;
 
 	(void)position;
 	pthread_mutex_lock(&h->lock);
 	if (!is_over(s))
 		len = live_read(h->setup.live, &s->reader, to, room);
+	/* It may take so long for all that there is, not for each piece. */
 	if (!len) {
 		s->waits = true;
-		MHD_suspend_connection(s->mhd);
-	}
-	/* It may take so long for all that there is, not for each piece. */
-	if (c && !len)
 		c->deadline_ns = UINT64_MAX;
-	else if (c && c->deadline_ns == UINT64_MAX)
+		MHD_suspend_connection(c->mhd);
+	} else if (c->deadline_ns == UINT64_MAX) {
 		c->deadline_ns = cli_now_ns() + ANSWER_NS;
+	}
 	pthread_mutex_unlock(&h->lock);
 	return len < 0 ? MHD_CONTENT_READER_END_OF_STREAM : len;
 }
@@ -56,9 +54,7 @@ static void free_stream(void *context)
 	struct stream *s = context;
 
 	pthread_mutex_lock(&s->http->lock);
-	*s->link = s->next;
-	if (s->next)
-		s->next->link = s->link;
+	s->connection->stream = NULL;
 	pthread_mutex_unlock(&s->http->lock);
 	live_reader_free(s->http->setup.live, &s->reader);
 	free(s);
@@ -81,16 +77,12 @@ struct MHD_Response *stream_response(struct http *h, struct MHD_Connection *conn
 	struct stream *s = cli_realloc(NULL, 1, sizeof(*s));
 	struct MHD_Response *response;
 
-	*s = (struct stream){.http = h, .mhd = connection};
+	*s = (struct stream){.http = h, .connection = connection_of(connection)};
 	live_read_from(h->setup.live, &s->reader,
 		       MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Last-Event-ID"));
 	pthread_mutex_lock(&h->lock);
 	s->server = server_of(h, connection);
-	s->next = h->streams;
-	s->link = &h->streams;
-	if (s->next)
-		s->next->link = &s->next;
-	h->streams = s;
+	s->connection->stream = s;
 	pthread_mutex_unlock(&h->lock);
 	response = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, PIECE_BYTES, read_stream, s,
 						     free_stream);
@@ -101,13 +93,18 @@ struct MHD_Response *stream_response(struct http *h, struct MHD_Connection *conn
 	return response;
 }
 
+static void resume(struct stream *s)
+{
+	if (s->waits)
+		MHD_resume_connection(s->connection->mhd);
+	s->waits = false;
+}
+
 void streams_wake(struct http *h)
 {
-	for (struct stream *s = h->streams; s; s = s->next) {
-		if (s->waits)
-			MHD_resume_connection(s->mhd);
-		s->waits = false;
-	}
+	for (struct connection *c = h->connections; c; c = c->next)
+		if (c->stream)
+			resume(c->stream);
 }
 
 void streams_end_left(struct http *h)
@@ -116,15 +113,13 @@ void streams_end_left(struct http *h)
 		return;
 	h->looked_ns = cli_now_ns();
 	pthread_mutex_lock(&h->lock);
-	for (struct stream *s = h->streams; s; s = s->next) {
-		const struct connection *c = connection_of(s->mhd);
-		struct pollfd fd = {.fd = c ? c->fd : -1, .events = POLLRDHUP};
+	for (struct connection *c = h->connections; c; c = c->next) {
+		struct pollfd fd = {.fd = c->fd, .events = POLLRDHUP};
 
-		if (!s->waits || poll(&fd, 1, 0) < 1)
+		if (!c->stream || !c->stream->waits || poll(&fd, 1, 0) < 1)
 			continue;
-		s->left = true;
-		s->waits = false;
-		MHD_resume_connection(s->mhd);
+		c->stream->left = true;
+		resume(c->stream);
 	}
 	pthread_mutex_unlock(&h->lock);
 }
