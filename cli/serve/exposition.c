@@ -10,11 +10,12 @@
 
 #include "base/cli.h"
 
-/* ---- families ---- */
+/* ---- the text formats ---- */
 
-struct writer_of {
+struct text {
 	struct buffer *to;
 	bool openmetrics;
+	const char *name; /* of the latest family */
 };
 
 /* The type of a family, and what OpenMetrics and the older format call it. */
@@ -22,59 +23,74 @@ static const struct type {
 	const char *name, *plain;
 	const char *suffix; /* of its samples; the older format has it in the family's name, too */
 } types[] = {
-	{"counter", "counter", "_total"}, {"gauge", "gauge", ""},     {"summary", "summary", NULL},
-	{"histogram", "histogram", NULL}, {"info", "gauge", "_info"},
+	[FAMILY_COUNTER] = {"counter", "counter", "_total"},
+	[FAMILY_GAUGE] = {"gauge", "gauge", ""},
+	[FAMILY_SUMMARY] = {"summary", "summary", NULL},
+	[FAMILY_HISTOGRAM] = {"histogram", "histogram", NULL},
+	[FAMILY_INFO] = {"info", "gauge", "_info"},
 };
 
-enum type_of { COUNTER, GAUGE, SUMMARY, HISTOGRAM, INFO };
+void put_help(struct buffer *to, const char *help, bool quoted)
+{
+	for (; *help; help++) {
+		if (*help == '\\' || (quoted && *help == '"'))
+			buffer_puts(to, "\\");
+		buffer_add(to, help, 1);
+	}
+}
 
-/* Lines before the samples of a family. `unit` ends its name, or is "". */
-static void put_family(const struct writer_of *w, enum type_of type, const char *name,
+static void put_text_family(void *context, const struct family_head *f)
+{
+	struct text *text = context;
+	const struct type *t = &types[f->type];
+	const char *suffix = text->openmetrics || !t->suffix ? "" : t->suffix;
+
+	text->name = f->name;
+	buffer_printf(text->to, "# HELP %s%s ", f->name, suffix);
+	put_help(text->to, f->help, text->openmetrics);
+	buffer_printf(text->to, "\n# TYPE %s%s %s\n", f->name, suffix,
+		      text->openmetrics ? t->name : t->plain);
+	if (text->openmetrics && *f->unit)
+		buffer_printf(text->to, "# UNIT %s %s\n", f->name, f->unit);
+}
+
+static void put_text_sample(void *context, const char *suffix, const char *labels, double value)
+{
+	const struct text *text = context;
+
+	buffer_printf(text->to, *labels ? "%s%s{%s} %.15g\n" : "%s%s%s %.15g\n", text->name, suffix,
+		      labels, value);
+}
+
+/* ---- families ---- */
+
+static void put_family(const struct family_writer *w, enum family_type type, const char *name,
 		       const char *unit, const char *help)
 {
-	const struct type *t = &types[type];
-	const char *suffix = w->openmetrics || !t->suffix ? "" : t->suffix;
-
-	buffer_printf(w->to, "# HELP %s%s ", name, suffix);
-	for (; *help; help++) {
-		if (*help == '\\' || (w->openmetrics && *help == '"'))
-			buffer_puts(w->to, "\\");
-		buffer_add(w->to, help, 1);
-	}
-	buffer_printf(w->to, "\n# TYPE %s%s %s\n", name, suffix,
-		      w->openmetrics ? t->name : t->plain);
-	if (w->openmetrics && *unit)
-		buffer_printf(w->to, "# UNIT %s %s\n", name, unit);
+	w->family(w->context, &(struct family_head){type, name, unit, help});
 }
 
-/* Labels may be in two parts. */
-static void put_sample(const struct writer_of *w, const char *name, const char *suffix,
-		       const char *labels, double value)
+static void put_sample(const struct family_writer *w, const char *suffix, const char *labels,
+		       double value)
 {
-	buffer_puts(w->to, name);
-	buffer_puts(w->to, suffix);
-	if (*labels) {
-		buffer_puts(w->to, "{");
-		buffer_puts(w->to, labels);
-		buffer_puts(w->to, "}");
-	}
-	buffer_printf(w->to, " %.15g\n", value);
+	w->sample(w->context, suffix, labels, value);
 }
 
-static void put_one(const struct writer_of *w, enum type_of type, const char *name,
+static void put_one(const struct family_writer *w, enum family_type type, const char *name,
 		    const char *unit, const char *help, double value)
 {
 	put_family(w, type, name, unit, help);
-	put_sample(w, name, types[type].suffix, "", value);
+	put_sample(w, types[type].suffix, "", value);
 }
 
 /* ---- the series ---- */
 
-static void put_metric(const struct writer_of *w, const struct series_set *set,
+static void put_metric(const struct family_writer *w, const struct series_set *set,
 		       const struct series_family *f)
 {
-	static const enum type_of kinds[] = {
-		[SERIES_COUNTER] = COUNTER, [SERIES_MEAN] = SUMMARY, [SERIES_GAUGE] = GAUGE};
+	static const enum family_type kinds[] = {[SERIES_COUNTER] = FAMILY_COUNTER,
+						 [SERIES_MEAN] = FAMILY_SUMMARY,
+						 [SERIES_GAUGE] = FAMILY_GAUGE};
 
 	put_family(w, kinds[f->kind], f->name, f->unit, f->help);
 	for (size_t i = f->first; i != SERIES_NONE; i = set->series[i].next) {
@@ -82,19 +98,18 @@ static void put_metric(const struct writer_of *w, const struct series_set *set,
 
 		if (!s->has_value || (f->kind == SERIES_GAUGE && isnan(s->value)))
 			continue;
-		if (f->kind == SERIES_GAUGE)
-			put_sample(w, f->name, "", s->labels, s->value);
-		else if (f->kind == SERIES_COUNTER)
-			put_sample(w, f->name, "_total", s->labels, s->sum);
-		else
-			put_sample(w, f->name, "_sum", s->labels, s->sum);
-		if (f->kind == SERIES_MEAN)
-			put_sample(w, f->name, "_count", s->labels, s->weight);
+		if (f->kind == SERIES_MEAN) {
+			put_sample(w, "_sum", s->labels, s->sum);
+			put_sample(w, "_count", s->labels, s->weight);
+		} else {
+			put_sample(w, types[kinds[f->kind]].suffix, s->labels,
+				   f->kind == SERIES_GAUGE ? s->value : s->sum);
+		}
 	}
 }
 
 /* The samples of one series up to each limit, and all of them. */
-static void put_buckets(const struct writer_of *w, const struct series_family *f,
+static void put_buckets(const struct family_writer *w, const struct series_family *f,
 			const struct series *s)
 {
 	size_t limits = series_limit_count(f->buckets);
@@ -112,14 +127,14 @@ static void put_buckets(const struct writer_of *w, const struct series_family *f
 			buffer_printf(&labels, "%.15g%s\"", limit, limit == 1 ? ".0" : "");
 		else
 			buffer_puts(&labels, "+Inf\"");
-		put_sample(w, f->histogram, "_bucket", labels.data, below);
+		put_sample(w, "_bucket", labels.data, below);
 	}
-	put_sample(w, f->histogram, "_sum", s->labels, s->sample_sum);
-	put_sample(w, f->histogram, "_count", s->labels, below);
+	put_sample(w, "_sum", s->labels, s->sample_sum);
+	put_sample(w, "_count", s->labels, below);
 	buffer_free(&labels);
 }
 
-static void put_histogram(const struct writer_of *w, const struct series_set *set,
+static void put_histogram(const struct family_writer *w, const struct series_set *set,
 			  const struct series_family *f)
 {
 	bool any = false;
@@ -128,13 +143,14 @@ static void put_histogram(const struct writer_of *w, const struct series_set *se
 		if (!set->series[i].samples)
 			continue;
 		if (!any)
-			put_family(w, HISTOGRAM, f->histogram, f->buckets->unit, f->histogram_help);
+			put_family(w, FAMILY_HISTOGRAM, f->histogram, f->buckets->unit,
+				   f->histogram_help);
 		any = true;
 		put_buckets(w, f, &set->series[i]);
 	}
 }
 
-static void put_ceilings(const struct writer_of *w, const struct series_set *set,
+static void put_ceilings(const struct family_writer *w, const struct series_set *set,
 			 const struct series_family *f)
 {
 	bool any = false;
@@ -145,19 +161,19 @@ static void put_ceilings(const struct writer_of *w, const struct series_set *set
 		if (!isfinite(s->ceiling))
 			continue;
 		if (!any)
-			put_family(w, GAUGE, f->ceiling, "bytes_per_second",
+			put_family(w, FAMILY_GAUGE, f->ceiling, "bytes_per_second",
 				   "Upper limit of the rate.");
 		any = true;
-		put_sample(w, f->ceiling, "", s->labels, s->ceiling);
+		put_sample(w, "", s->labels, s->ceiling);
 	}
 }
 
 /* Whether each series was counted, and how far its values can be trusted. */
-static void put_qualities(const struct writer_of *w, const struct series_set *set)
+static void put_qualities(const struct family_writer *w, const struct series_set *set)
 {
 	struct buffer labels = {0};
 
-	put_family(w, GAUGE, "uncore_coverage_ratio", "ratio",
+	put_family(w, FAMILY_GAUGE, "uncore_coverage_ratio", "ratio",
 		   "Share of the last interval in which the series was counted.");
 	for (size_t i = 0; i < set->series_count; i++) {
 		const struct series *s = &set->series[i];
@@ -165,9 +181,9 @@ static void put_qualities(const struct writer_of *w, const struct series_set *se
 		labels.len = 0;
 		buffer_printf(&labels, "series=\"%s\",%s", set->families[s->family].name,
 			      s->labels);
-		put_sample(w, "uncore_coverage_ratio", "", labels.data, s->coverage);
+		put_sample(w, "", labels.data, s->coverage);
 	}
-	put_family(w, COUNTER, "uncore_quality_seconds", "seconds",
+	put_family(w, FAMILY_COUNTER, "uncore_quality_seconds", "seconds",
 		   "Time for which the values of the series had this quality.");
 	for (size_t i = 0; i < set->series_count; i++) {
 		const struct series *s = &set->series[i];
@@ -179,19 +195,18 @@ static void put_qualities(const struct writer_of *w, const struct series_set *se
 			buffer_printf(&labels, "series=\"%s\",%s,quality=\"%s\"",
 				      set->families[s->family].name, s->labels,
 				      uncore_quality_name((enum uncore_quality)q));
-			put_sample(w, "uncore_quality_seconds", "_total", labels.data,
-				   s->seconds[q]);
+			put_sample(w, "_total", labels.data, s->seconds[q]);
 		}
 	}
 	buffer_free(&labels);
 }
 
 /* Suspect values and gaps that are no news. */
-static void put_problems(const struct writer_of *w, const struct series_set *set)
+static void put_problems(const struct family_writer *w, const struct series_set *set)
 {
 	struct buffer labels = {0};
 
-	put_family(w, INFO, "uncore_known_problem", "",
+	put_family(w, FAMILY_INFO, "uncore_known_problem", "",
 		   "The series is suspect or not counted for a reason that was known before.");
 	for (size_t i = 0; i < set->series_count; i++) {
 		const struct series *s = &set->series[i];
@@ -202,19 +217,20 @@ static void put_problems(const struct writer_of *w, const struct series_set *set
 		buffer_printf(&labels, "series=\"%s\",%s", set->families[s->family].name,
 			      s->labels);
 		put_label(&labels, "reason", s->problem);
-		put_sample(w, "uncore_known_problem", "_info", labels.data, 1);
+		put_sample(w, "_info", labels.data, 1);
 	}
 	buffer_free(&labels);
 }
 
 /* ---- devices ---- */
 
-static void put_devices(const struct writer_of *w, const struct uncore *u)
+static void put_devices(const struct family_writer *w, const struct uncore *u)
 {
 	struct buffer labels = {0};
 	char number[20];
 
-	put_family(w, INFO, "uncore_pcie_device", "", "A device below the root port of its label.");
+	put_family(w, FAMILY_INFO, "uncore_pcie_device", "",
+		   "A device below the root port of its label.");
 	for (size_t i = 0; i < uncore_device_count(u); i++) {
 		const struct uncore_device *d = uncore_device_at(u, i);
 
@@ -229,19 +245,19 @@ static void put_devices(const struct writer_of *w, const struct uncore *u)
 			put_label(&labels, "driver", d->driver);
 		if (d->names)
 			put_label(&labels, "names", d->names);
-		put_sample(w, "uncore_pcie_device", "_info", labels.data, 1);
+		put_sample(w, "_info", labels.data, 1);
 	}
 	buffer_free(&labels);
 }
 
 /* The rate of the link below each root port: as it is now, or at most. */
-static void put_links(const struct writer_of *w, const struct uncore *u, bool most)
+static void put_links(const struct family_writer *w, const struct uncore *u, bool most)
 {
 	const char *name = most ? "uncore_pcie_link_max_bytes_per_second"
 				: "uncore_pcie_link_bytes_per_second";
 	struct buffer labels = {0};
 
-	put_family(w, GAUGE, name, "bytes_per_second",
+	put_family(w, FAMILY_GAUGE, name, "bytes_per_second",
 		   most ? "Rate of the link below the port for each direction, at its best."
 			: "Rate of the link below the port for each direction, as negotiated.");
 	for (size_t i = 0; i < uncore_device_count(u); i++) {
@@ -252,7 +268,7 @@ static void put_links(const struct writer_of *w, const struct uncore *u, bool mo
 			continue;
 		labels.len = 0;
 		put_label(&labels, "port", d->address);
-		put_sample(w, name, "", labels.data, rate);
+		put_sample(w, "", labels.data, rate);
 	}
 	buffer_free(&labels);
 }
@@ -271,78 +287,87 @@ static double resident_bytes(void)
 	return pages * (double)sysconf(_SC_PAGESIZE);
 }
 
-static void put_counting(const struct writer_of *w, const struct series_set *set)
+static void put_counting(const struct family_writer *w, const struct series_set *set)
 {
-	put_one(w, COUNTER, "uncore_intervals", "", "Intervals that were counted.",
+	put_one(w, FAMILY_COUNTER, "uncore_intervals", "", "Intervals that were counted.",
 		(double)set->intervals);
 	/*
 	 * Not before the counters, which begin with the first interval: a rate over a new start
 	 * would have this sample and none of theirs.
 	 */
 	if (set->intervals)
-		put_one(w, COUNTER, "uncore_interval_seconds", "seconds",
+		put_one(w, FAMILY_COUNTER, "uncore_interval_seconds", "seconds",
 			"Time from the start to the end of the last interval: "
 			"all counters are sums over it.",
 			set->seconds);
-	put_one(w, COUNTER, "uncore_missed_ticks", "",
+	put_one(w, FAMILY_COUNTER, "uncore_missed_ticks", "",
 		"Ends of intervals that were missed; the next interval has their counts.",
 		(double)set->missed);
-	put_one(w, GAUGE, "uncore_series", "", "Rows that are counted, each with its series.",
-		(double)set->series_count);
+	put_one(w, FAMILY_GAUGE, "uncore_series", "",
+		"Rows that are counted, each with its series.", (double)set->series_count);
 }
 
-static void put_process(const struct writer_of *w, const struct exposition_self *self)
+static void put_process(const struct family_writer *w, const struct exposition_self *self)
 {
 	double resident = resident_bytes();
 
-	put_one(w, COUNTER, "uncore_exposition_seconds", "seconds",
+	put_one(w, FAMILY_COUNTER, "uncore_exposition_seconds", "seconds",
 		"Time taken to make the texts that scrapes get.", self->text_seconds);
-	put_one(w, COUNTER, "uncore_scrapes", "", "Requests that were answered with this text.",
-		(double)self->scrapes);
-	put_one(w, COUNTER, "uncore_refused_requests", "",
+	put_one(w, FAMILY_COUNTER, "uncore_scrapes", "",
+		"Requests that were answered with this text.", (double)self->scrapes);
+	put_one(w, FAMILY_COUNTER, "uncore_refused_requests", "",
 		"Requests with an unknown path, method or host.", (double)self->refused);
-	put_one(w, COUNTER, "uncore_cut_connections", "",
+	put_one(w, FAMILY_COUNTER, "uncore_cut_connections", "",
 		"Connections that were ended because the client was too slow.", (double)self->cut);
-	put_one(w, COUNTER, "process_cpu_seconds", "seconds", "CPU time of the process.",
+	put_one(w, FAMILY_COUNTER, "process_cpu_seconds", "seconds", "CPU time of the process.",
 		(double)cli_clock_ns(CLOCK_PROCESS_CPUTIME_ID) / 1e9);
 	if (resident > 0)
-		put_one(w, GAUGE, "process_resident_memory_bytes", "bytes",
+		put_one(w, FAMILY_GAUGE, "process_resident_memory_bytes", "bytes",
 			"Resident memory of the process.", resident);
-	put_one(w, GAUGE, "process_start_time_seconds", "seconds",
+	put_one(w, FAMILY_GAUGE, "process_start_time_seconds", "seconds",
 		"Start of the process since 1970.", self->start_seconds);
+}
+
+void exposition_write(const struct family_writer *w, bool pushed, const struct series_set *set,
+		      const struct uncore *u, const struct exposition_self *self)
+{
+	struct buffer version = {0};
+
+	put_label(&version, "version", uncore_version());
+	put_family(w, FAMILY_INFO, "uncore_build", "", "The program.");
+	put_sample(w, "_info", version.data, 1);
+	buffer_free(&version);
+	put_family(w, FAMILY_INFO, "uncore_machine", "",
+		   "The machine, and the source of the counts.");
+	put_sample(w, "_info", buffer_text(&self->machine), 1);
+	for (size_t i = 0; i < set->family_count; i++)
+		put_metric(w, set, &set->families[i]);
+	for (size_t i = 0; i < set->family_count; i++)
+		if (set->families[i].ceiling)
+			put_ceilings(w, set, &set->families[i]);
+	for (size_t i = 0; i < set->family_count; i++)
+		put_histogram(w, set, &set->families[i]);
+	if (set->has_ports) {
+		put_devices(w, u);
+		put_links(w, u, false);
+		put_links(w, u, true);
+	}
+	if (set->series_count) {
+		put_qualities(w, set);
+		put_problems(w, set);
+	}
+	put_counting(w, set);
+	if (!pushed)
+		put_process(w, self);
 }
 
 void exposition_put(struct buffer *to, bool openmetrics, bool pushed, const struct series_set *set,
 		    const struct uncore *u, const struct exposition_self *self)
 {
-	const struct writer_of w = {to, openmetrics};
-	struct buffer version = {0};
+	struct text text = {.to = to, .openmetrics = openmetrics};
+	const struct family_writer w = {&text, put_text_family, put_text_sample};
 
-	put_label(&version, "version", uncore_version());
-	put_family(&w, INFO, "uncore_build", "", "The program.");
-	put_sample(&w, "uncore_build", "_info", version.data, 1);
-	put_family(&w, INFO, "uncore_machine", "", "The machine, and the source of the counts.");
-	put_sample(&w, "uncore_machine", "_info", buffer_text(&self->machine), 1);
-	for (size_t i = 0; i < set->family_count; i++)
-		put_metric(&w, set, &set->families[i]);
-	for (size_t i = 0; i < set->family_count; i++)
-		if (set->families[i].ceiling)
-			put_ceilings(&w, set, &set->families[i]);
-	for (size_t i = 0; i < set->family_count; i++)
-		put_histogram(&w, set, &set->families[i]);
-	if (set->has_ports) {
-		put_devices(&w, u);
-		put_links(&w, u, false);
-		put_links(&w, u, true);
-	}
-	if (set->series_count) {
-		put_qualities(&w, set);
-		put_problems(&w, set);
-	}
-	put_counting(&w, set);
-	if (!pushed)
-		put_process(&w, self);
+	exposition_write(&w, pushed, set, u, self);
 	if (openmetrics)
 		buffer_puts(to, "# EOF\n");
-	buffer_free(&version);
 }

@@ -101,8 +101,7 @@ static int push(struct serve *s, bool last)
 	if (s->otlp && s->series.intervals &&
 	    (last || is_due(s, s->otlp_ns, s->otlp_interval_ns))) {
 		s->otlp_ns = cli_now_ns();
-		exposition_put(&text, true, true, &s->series, s->cli->u, &s->self);
-		otlp_publish(s->otlp, &text);
+		otlp_publish(s->otlp, &s->series, s->cli->u, &s->self);
 	}
 #endif
 	return status;

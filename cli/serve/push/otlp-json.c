@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* What is pushed is made of the text that a scrape gets, so that both have the same series, values
- * and names. The names and values of labels need no other escapes in JSON than in OpenMetrics. */
+/* A request has the same series, names and values as the text that a scrape gets. The names and
+ * values of labels need no other escapes in JSON than in OpenMetrics. */
 #include <inttypes.h>
-#include <stdlib.h>
+#include <math.h>
 #include <string.h>
 
-#include "base/number.h"
+#include "base/cli.h"
 #include "serve/push/otlp.h"
-#include "uncore.h"
 
-/* What OpenTelemetry calls a unit. A collector that makes a name for Prometheus adds the word to
- * the name, except for words that stay in the name. */
+/* The codes of OpenTelemetry (UCUM) for the units at the end of a name. A collector that makes a
+ * name for Prometheus adds the word to the name, except for words that stay in the name. */
 static const struct unit {
 	const char *word, *code;
 	bool stays;
@@ -27,45 +26,24 @@ static const struct unit {
 	{"", "", true},
 };
 
-struct span {
-	const char *at;
-	size_t len;
-};
-
-struct family {
-	struct span name, help, unit;
-	enum { COUNTER, GAUGE, SUMMARY, HISTOGRAM, INFO } type;
-	bool open; /* it had a sample */
-};
-
 struct maker {
 	struct buffer *to;
-	struct family family;
-	bool any;       /* a family before */
+	struct family_head family;
+	bool open;      /* the family had a sample */
+	bool any;       /* a family before had one */
 	bool any_point; /* of this family */
 	uint64_t start_ns, now_ns;
-	/* For a series with several lines. */
-	struct span sum;
+	/* For a series with several samples. */
+	double sum;
 	struct buffer limits, counts;
 	double below;
 };
 
-static bool is(struct span s, const char *text)
-{
-	return s.len == strlen(text) && s.len && memcmp(s.at, text, s.len) == 0;
-}
-
-static void put_span(struct buffer *to, struct span s)
-{
-	if (s.len)
-		buffer_add(to, s.at, s.len);
-}
-
-static const struct unit *unit_of(struct span word)
+static const struct unit *unit_of(const char *word)
 {
 	const struct unit *u = units;
 
-	while (*u->word && !is(word, u->word))
+	while (*u->word && strcmp(u->word, word) != 0)
 		u++;
 	return u;
 }
@@ -76,211 +54,138 @@ static const struct unit *unit_of(struct span word)
 static void put_head(struct maker *m)
 {
 	static const char *const types[] = {
-		[COUNTER] = "\"sum\":{\"aggregationTemporality\":2,\"isMonotonic\":true,",
-		[GAUGE] = "\"gauge\":{",
-		[SUMMARY] = "\"summary\":{",
-		[HISTOGRAM] = "\"histogram\":{\"aggregationTemporality\":2,",
-		[INFO] = "\"sum\":{\"aggregationTemporality\":2,\"isMonotonic\":false,",
+		[FAMILY_COUNTER] = "\"sum\":{\"aggregationTemporality\":2,\"isMonotonic\":true,",
+		[FAMILY_GAUGE] = "\"gauge\":{",
+		[FAMILY_SUMMARY] = "\"summary\":{",
+		[FAMILY_HISTOGRAM] = "\"histogram\":{\"aggregationTemporality\":2,",
+		[FAMILY_INFO] = "\"sum\":{\"aggregationTemporality\":2,\"isMonotonic\":false,",
 	};
-	const struct family *f = &m->family;
+	const struct family_head *f = &m->family;
 	const struct unit *u = unit_of(f->unit);
-	struct span name = f->name;
-	size_t at;
+	size_t len = strlen(f->name) - (u->stays ? 0 : strlen(u->word) + 1), at;
 
-	if (!u->stays)
-		name.len -= 1 + strlen(u->word);
 	buffer_puts(m->to, m->any ? ",{\"name\":\"" : "{\"name\":\"");
 	at = m->to->len;
-	put_span(m->to, name);
-	buffer_puts(m->to, f->type == INFO ? "_info" : "");
+	buffer_printf(m->to, "%.*s%s", (int)len, f->name, f->type == FAMILY_INFO ? "_info" : "");
 	for (; at < m->to->len; at++)
 		if (m->to->data[at] == '_')
 			m->to->data[at] = '.';
 	buffer_puts(m->to, "\",\"description\":\"");
-	put_span(m->to, f->help);
+	put_help(m->to, f->help, true);
 	buffer_puts(m->to, "\",");
 	if (*u->code)
 		buffer_printf(m->to, "\"unit\":\"%s\",", u->code);
 	buffer_printf(m->to, "%s\"dataPoints\":[", types[f->type]);
-	m->any = m->family.open = true;
+	m->any = m->open = true;
 	m->any_point = false;
 }
 
 static void end_family(struct maker *m)
 {
-	if (m->family.open)
+	if (m->open)
 		buffer_puts(m->to, "]}}");
-	m->family = (struct family){0};
+	m->open = false;
 }
 
-/* "# HELP NAME TEXT", "# TYPE NAME TYPE", "# UNIT NAME UNIT", in this order. */
-static void take_comment(struct maker *m, struct span line)
+static void begin_family(void *context, const struct family_head *head)
 {
-	static const char *const types[] = {"counter", "gauge", "summary", "histogram", "info"};
-	const char *name = line.at + strlen("# HELP ");
-	const char *end = line.len > strlen("# HELP ")
-				  ? memchr(name, ' ', line.len - strlen("# HELP "))
-				  : NULL;
-	struct span text;
+	struct maker *m = context;
 
-	if (!end)
-		return;
-	text = (struct span){end + 1, (size_t)(line.at + line.len - end - 1)};
-	if (line.at[2] == 'H') {
-		end_family(m);
-		m->family.name = (struct span){name, (size_t)(end - name)};
-		m->family.help = text;
-	} else if (line.at[2] == 'U') {
-		m->family.unit = text;
-	} else {
-		for (unsigned i = 0; i < sizeof(types) / sizeof(*types); i++)
-			if (is(text, types[i]))
-				m->family.type = i;
-	}
+	end_family(m);
+	m->family = *head;
 }
 
 /* ---- samples ---- */
 
 /* name="value",... The quotes of the values are those of JSON. */
-static void put_attributes(struct buffer *to, struct span labels)
+static void put_attributes(struct buffer *to, const char *labels)
 {
-	const char *at = labels.at, *end = labels.at + labels.len;
-	bool any = false;
-
 	buffer_puts(to, "\"attributes\":[");
-	while (at < end) {
-		const char *name = at, *value = memchr(at, '"', (size_t)(end - at));
+	while (*labels) {
+		const char *value = strchr(labels, '"'), *end = value + 1;
 
-		if (!value)
-			break;
-		for (at = value + 1; at < end && *at != '"'; at++)
-			at += *at == '\\';
-		at++;
-		buffer_printf(to, "%s{\"key\":\"%.*s\",\"value\":{\"stringValue\":", any ? "," : "",
-			      (int)(value - 1 - name), name);
-		buffer_add(to, value, (size_t)(at - value));
-		buffer_puts(to, "}}");
-		any = true;
-		at += at < end && *at == ',';
+		while (*end != '"')
+			end += 1 + (*end == '\\');
+		end++;
+		buffer_printf(to, "{\"key\":\"%.*s\",\"value\":{\"stringValue\":%.*s}}%s",
+			      (int)(value - 1 - labels), labels, (int)(end - value), value,
+			      *end ? "," : "");
+		labels = end + (*end == ',');
 	}
 	buffer_puts(to, "],");
 }
 
-static void begin_point(struct maker *m, struct span labels)
+static void begin_point(struct maker *m, const char *labels)
 {
 	buffer_puts(m->to, m->any_point ? ",{" : "{");
 	m->any_point = true;
-	if (labels.len)
+	if (*labels)
 		put_attributes(m->to, labels);
-	if (m->family.type != GAUGE)
+	if (m->family.type != FAMILY_GAUGE)
 		buffer_printf(m->to, "\"startTimeUnixNano\":\"%" PRIu64 "\",", m->start_ns);
 	buffer_printf(m->to, "\"timeUnixNano\":\"%" PRIu64 "\",", m->now_ns);
 }
 
-static double number_of(struct span s)
-{
-	char copy[REAL_ROOM] = "";
-
-	memcpy(copy, s.at, s.len < sizeof(copy) ? s.len : sizeof(copy) - 1);
-	return strtod(copy, NULL);
-}
-
-/* The count stands for 64 bits, which JSON has as a text. */
-static void begin_sum(struct maker *m, struct span labels, double count)
-{
-	begin_point(m, labels);
-	buffer_printf(m->to, "\"count\":\"%.0f\",\"sum\":", count);
-	put_span(m->to, m->sum);
-}
-
-/* ..._sum comes first, then ..._count. */
-static void take_summary(struct maker *m, struct span suffix, struct span labels, struct span value)
-{
-	if (is(suffix, "_sum")) {
-		m->sum = value;
-		return;
-	}
-	begin_sum(m, labels, number_of(value));
-	buffer_puts(m->to, "}");
-}
-
-/* ..._bucket with `le` as its last label, then ..._sum and ..._count. The counts of OTLP are those
- * of each bucket alone. */
-static void take_histogram(struct maker *m, struct span suffix, struct span labels,
-			   struct span value)
+/* Of a bucket `le` is the last label. The buckets of OTLP do not have the counts of those below. */
+static void take_bucket(struct maker *m, const char *labels, double count)
 {
 	static const char last[] = ",le=\"";
-	double count = number_of(value);
-	const char *limit = memmem(labels.at, labels.len, last, strlen(last));
+	const char *limit = strstr(labels, last) + strlen(last);
 
-	if (is(suffix, "_sum")) {
-		m->sum = value;
-	} else if (is(suffix, "_count")) {
-		begin_sum(m, labels, count);
-		buffer_printf(m->to, ",\"bucketCounts\":[%s],\"explicitBounds\":[%s]}",
-			      buffer_text(&m->counts), buffer_text(&m->limits));
-		m->counts.len = m->limits.len = 0;
-		m->below = 0;
-	} else if (limit) {
-		limit += strlen(last);
-		buffer_printf(&m->counts, "%s\"%.0f\"", m->counts.len ? "," : "", count - m->below);
-		m->below = count;
-		if (*limit != '+')
-			buffer_printf(&m->limits, "%s%.*s", m->limits.len ? "," : "",
-				      (int)(labels.at + labels.len - 1 - limit), limit);
-	}
+	buffer_printf(&m->counts, "%s\"%.0f\"", m->counts.len ? "," : "", count - m->below);
+	m->below = count;
+	if (*limit != '+')
+		buffer_printf(&m->limits, "%s%.*s", m->limits.len ? "," : "",
+			      (int)strcspn(limit, "\""), limit);
 }
 
-/* NAME{LABELS} VALUE */
-static void take_sample(struct maker *m, struct span line)
+/* A count has 64 bits, which JSON has as a text. */
+static void take_count(struct maker *m, const char *labels, double count)
 {
-	const char *space = memrchr(line.at, ' ', line.len);
-	const char *brace = memchr(line.at, '{', line.len);
-	const char *end = brace ? brace : space;
-	struct span suffix, labels = {"", 0}, value;
+	begin_point(m, labels);
+	buffer_printf(m->to, "\"count\":\"%.0f\",\"sum\":%.15g", count, m->sum);
+	if (m->family.type == FAMILY_HISTOGRAM)
+		buffer_printf(m->to, ",\"bucketCounts\":[%s],\"explicitBounds\":[%s]",
+			      buffer_text(&m->counts), buffer_text(&m->limits));
+	buffer_puts(m->to, "}");
+	m->counts.len = m->limits.len = 0;
+	m->below = 0;
+}
 
-	if (!space || (size_t)(end - line.at) < m->family.name.len)
-		return;
-	value = (struct span){space + 1, (size_t)(line.at + line.len - space - 1)};
-	suffix.at = line.at + m->family.name.len;
-	suffix.len = (size_t)(end - suffix.at);
-	if (brace)
-		labels = (struct span){brace + 1, (size_t)(space - brace - 2)};
+/* The samples of one series follow each other: ..._bucket, ..._sum, ..._count. */
+static void take_sample(void *context, const char *suffix, const char *labels, double value)
+{
+	struct maker *m = context;
+
 	/* JSON has no number for infinity and NaN. */
-	if (!value.len || !strchr("-0123456789", *value.at) || is(value, "-inf"))
+	if (!isfinite(value))
 		return;
-	if (!m->family.open)
+	if (!m->open)
 		put_head(m);
-	if (m->family.type == SUMMARY) {
-		take_summary(m, suffix, labels, value);
-	} else if (m->family.type == HISTOGRAM) {
-		take_histogram(m, suffix, labels, value);
+	if (strcmp(suffix, "_bucket") == 0) {
+		take_bucket(m, labels, value);
+	} else if (strcmp(suffix, "_sum") == 0) {
+		m->sum = value;
+	} else if (strcmp(suffix, "_count") == 0) {
+		take_count(m, labels, value);
 	} else {
 		begin_point(m, labels);
-		buffer_puts(m->to, "\"asDouble\":");
-		put_span(m->to, value);
-		buffer_puts(m->to, "}");
+		buffer_printf(m->to, "\"asDouble\":%.15g}", value);
 	}
 }
 
-void otlp_json(struct buffer *to, const struct buffer *text, const char *resource,
-	       uint64_t start_ns, uint64_t now_ns)
+void otlp_json(struct buffer *to, const char *resource, uint64_t start_ns,
+	       const struct series_set *set, const struct uncore *u,
+	       const struct exposition_self *self)
 {
-	struct maker m = {.to = to, .start_ns = start_ns, .now_ns = now_ns};
+	struct maker m = {.to = to, .start_ns = start_ns, .now_ns = cli_clock_ns(CLOCK_REALTIME)};
+	const struct family_writer w = {&m, begin_family, take_sample};
 
 	buffer_printf(to,
 		      "{\"resourceMetrics\":[{\"resource\":%s,\"scopeMetrics\":[{\"scope\":"
 		      "{\"name\":\"uncore\",\"version\":\"%s\"},\"metrics\":[",
 		      resource, uncore_version());
-	for (const char *at = text->data, *end;
-	     (end = memchr(at, '\n', text->len - (size_t)(at - text->data))); at = end + 1) {
-		struct span line = {at, (size_t)(end - at)};
-
-		if (*at == '#')
-			take_comment(&m, line);
-		else if (m.family.name.len)
-			take_sample(&m, line);
-	}
+	exposition_write(&w, true, set, u, self);
 	end_family(&m);
 	buffer_puts(to, "]}]}]}");
 	buffer_free(&m.limits);

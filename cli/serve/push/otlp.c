@@ -21,19 +21,19 @@
 #define ANSWER_ROOM 4096
 #define AUTHORITY_MOST (16u << 20) /* bytes */
 
+/* The functions of libcurl that are used, without their prefix. */
+#define FUNCTIONS(DO)                                                                         \
+	DO(global_init)                                                                       \
+	DO(easy_init)                                                                         \
+	DO(easy_setopt) DO(easy_perform) DO(easy_getinfo) DO(easy_strerror) DO(easy_unescape) \
+		DO(easy_cleanup) DO(free) DO(slist_append) DO(slist_free_all)
+
 /* libcurl with all that it needs would double the time that each start of the command takes: it is
  * loaded when it is needed. */
 struct curl_library {
 	void *handle;
-	CURLcode (*global_init)(long flags);
-	CURL *(*easy_init)(void);
-	CURLcode (*easy_setopt)(CURL *curl, CURLoption option, ...);
-	CURLcode (*easy_perform)(CURL *curl);
-	CURLcode (*easy_getinfo)(CURL *curl, CURLINFO info, ...);
-	const char *(*easy_strerror)(CURLcode code);
-	void (*easy_cleanup)(CURL *curl);
-	struct curl_slist *(*slist_append)(struct curl_slist *list, const char *text);
-	void (*slist_free_all)(struct curl_slist *list);
+#define MEMBER(name) __typeof__(&curl_##name) name;
+	FUNCTIONS(MEMBER)
 };
 
 struct otlp {
@@ -47,7 +47,7 @@ struct otlp {
 	bool running;
 	pthread_mutex_t lock; /* for what follows */
 	pthread_cond_t changed;
-	struct buffer text; /* to be sent; empty: none */
+	struct buffer body; /* of the request to be sent; empty: none */
 	bool stopping;
 	uint64_t stop_ns; /* when the last request is cut */
 	/* The thread's. */
@@ -68,16 +68,8 @@ static int load(struct curl_library *lib)
 		const char *name;
 		size_t at;
 	} functions[] = {
-		{"curl_global_init", offsetof(struct curl_library, global_init)},
-		{"curl_easy_init", offsetof(struct curl_library, easy_init)},
-		{"curl_easy_setopt", offsetof(struct curl_library, easy_setopt)},
-		{"curl_easy_perform", offsetof(struct curl_library, easy_perform)},
-		{"curl_easy_getinfo", offsetof(struct curl_library, easy_getinfo)},
-		{"curl_easy_strerror", offsetof(struct curl_library, easy_strerror)},
-		{"curl_easy_cleanup", offsetof(struct curl_library, easy_cleanup)},
-		{"curl_slist_append", offsetof(struct curl_library, slist_append)},
-		{"curl_slist_free_all", offsetof(struct curl_library, slist_free_all)},
-	};
+#define ROW(name) {"curl_" #name, offsetof(struct curl_library, name)},
+		FUNCTIONS(ROW)};
 
 	for (size_t i = 0; !lib->handle && i < sizeof(names) / sizeof(*names); i++)
 		lib->handle = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
@@ -92,28 +84,6 @@ static int load(struct curl_library *lib)
 }
 
 /* ---- the environment ---- */
-
-static int digit(char c)
-{
-	const char *digits = "0123456789abcdef", *at = c ? strchr(digits, c | 0x20) : NULL;
-
-	return at ? (int)(at - digits) : -1;
-}
-
-/* "%2C": ','. In place. */
-static void decode(char *text)
-{
-	char *to = text;
-
-	for (; *text; text++) {
-		int high = *text == '%' ? digit(text[1]) : -1;
-		int low = high >= 0 ? digit(text[2]) : -1;
-
-		*to++ = low >= 0 ? (char)(high * 16 + low) : *text;
-		text += low >= 0 ? 2 : 0;
-	}
-	*to = '\0';
-}
 
 static char *trim(char *text)
 {
@@ -136,10 +106,12 @@ static void read_list(struct otlp *o, const char *variable, void *into,
 		if (!value)
 			continue;
 		*value++ = '\0';
-		decode(value = trim(value));
-		decode(name = trim(name));
-		if (*name)
+		name = o->lib.easy_unescape(o->curl, trim(name), 0, NULL);
+		value = o->lib.easy_unescape(o->curl, trim(value), 0, NULL);
+		if (name && value && *name)
 			take(o, into, name, value);
+		o->lib.free(name);
+		o->lib.free(value);
 	}
 	free(copy);
 }
@@ -258,19 +230,17 @@ static void put_answer(const struct otlp *o, struct buffer *reason, bool partial
 	json_decref(answer);
 }
 
-/* Sends a text. Returns whether it is worth another try; `reason` is empty when all of it was
+/* Sends a request. Returns whether it is worth another try; `reason` is empty when all of it was
  * taken. */
-static bool post(struct otlp *o, const struct buffer *text, struct buffer *reason)
+static bool post(struct otlp *o, const struct buffer *body, struct buffer *reason)
 {
 	const struct curl_library *lib = &o->lib;
-	struct buffer body = {0};
 	long code = 0;
 	CURLcode err;
 
-	otlp_json(&body, text, o->resource, o->start_ns, cli_clock_ns(CLOCK_REALTIME));
 	o->answer_len = 0;
-	lib->easy_setopt(o->curl, CURLOPT_POSTFIELDS, body.data);
-	lib->easy_setopt(o->curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)body.len);
+	lib->easy_setopt(o->curl, CURLOPT_POSTFIELDS, body->data);
+	lib->easy_setopt(o->curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)body->len);
 	err = lib->easy_perform(o->curl);
 	if (err)
 		buffer_puts(reason, lib->easy_strerror(err));
@@ -280,7 +250,6 @@ static bool post(struct otlp *o, const struct buffer *text, struct buffer *reaso
 		buffer_printf(reason, "HTTP status %ld", code);
 	if (!err)
 		put_answer(o, reason, !reason->len);
-	buffer_free(&body);
 	return err || code == 429 || code == 502 || code == 503 || code == 504;
 }
 
@@ -298,18 +267,18 @@ static uint64_t next_wait(struct otlp *o)
 	return wait_ns < RETRY_MOST_NS ? wait_ns : RETRY_MOST_NS;
 }
 
-/* Waits for a text, and after a failure for the time. False: the end. */
-static bool wait_for_text(struct otlp *o)
+/* Waits for a request, and after a failure for the time. False: the end. */
+static bool wait_for_body(struct otlp *o)
 {
-	while (!o->stopping && (!o->text.len || cli_now_ns() < o->retry_ns)) {
+	while (!o->stopping && (!o->body.len || cli_now_ns() < o->retry_ns)) {
 		const struct timespec until = cli_time_of(o->retry_ns);
 
-		if (o->text.len)
+		if (o->body.len)
 			pthread_cond_timedwait(&o->changed, &o->lock, &until);
 		else
 			pthread_cond_wait(&o->changed, &o->lock);
 	}
-	return o->text.len && !(o->stopping && o->failed);
+	return o->body.len && !(o->stopping && o->failed);
 }
 
 static void report(const struct otlp *o, const struct buffer *reason)
@@ -325,24 +294,23 @@ static void *run(void *context)
 	struct otlp *o = context;
 
 	pthread_mutex_lock(&o->lock);
-	while (wait_for_text(o)) {
-		struct buffer text = o->text, reason = {0};
+	while (wait_for_body(o)) {
+		struct buffer body = o->body, reason = {0};
 		bool again;
 
-		o->text = (struct buffer){0};
+		o->body = (struct buffer){0};
 		pthread_mutex_unlock(&o->lock);
-		again = post(o, &text, &reason);
+		again = post(o, &body, &reason);
 		report(o, &reason);
 		pthread_mutex_lock(&o->lock);
 		o->failed = reason.len > 0;
 		o->wait_ns = o->failed && again ? next_wait(o) : 0;
 		o->retry_ns = o->wait_ns ? cli_now_ns() + o->wait_ns : 0;
-		/* A later text has the same sums and more. */
-		if (o->wait_ns && !o->text.len) {
-			o->text = text;
-			text = (struct buffer){0};
+		if (o->wait_ns && !o->body.len) {
+			o->body = body;
+			body = (struct buffer){0};
 		}
-		buffer_free(&text);
+		buffer_free(&body);
 		buffer_free(&reason);
 	}
 	pthread_mutex_unlock(&o->lock);
@@ -433,16 +401,17 @@ int otlp_start(struct otlp *o)
 	return o->running ? CLI_OK : CLI_RUNTIME;
 }
 
-void otlp_publish(struct otlp *o, struct buffer *text)
+void otlp_publish(struct otlp *o, const struct series_set *set, const struct uncore *u,
+		  const struct exposition_self *self)
 {
-	struct buffer before;
+	struct buffer before, body = {0};
 
+	otlp_json(&body, o->resource, o->start_ns, set, u, self);
 	pthread_mutex_lock(&o->lock);
-	before = o->text;
-	o->text = *text;
+	before = o->body;
+	o->body = body;
 	pthread_cond_signal(&o->changed);
 	pthread_mutex_unlock(&o->lock);
-	*text = (struct buffer){0};
 	buffer_free(&before);
 }
 
@@ -465,7 +434,7 @@ void otlp_close(struct otlp *o)
 	/* The library stays loaded: what it has allocated is reachable. */
 	pthread_cond_destroy(&o->changed);
 	pthread_mutex_destroy(&o->lock);
-	buffer_free(&o->text);
+	buffer_free(&o->body);
 	free(o->resource);
 	free(o->url);
 	free(o);

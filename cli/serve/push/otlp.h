@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-#include "base/buffer.h"
+#include "serve/exposition.h"
 
 struct otlp;
 
@@ -14,15 +14,16 @@ struct otlp;
 int otlp_open(struct otlp **out, const char *url);
 /* Starts the thread that sends. Returns an exit code. */
 int otlp_start(struct otlp *o);
-/* Sends this text, of OpenMetrics, in place of one that has not been sent: sums lose nothing by
- * that. Takes the text over and leaves the buffer empty. */
-void otlp_publish(struct otlp *o, struct buffer *text);
-/* Sends the last text if the collector answers, and ends the thread. NULL: nothing. */
+/* Sends the series as they are now. A request that has not been sent is dropped: the later one has
+ * the same sums and more. */
+void otlp_publish(struct otlp *o, const struct series_set *set, const struct uncore *u,
+		  const struct exposition_self *self);
+/* Sends the last request if the collector answers, and ends the thread. NULL: nothing. */
 void otlp_close(struct otlp *o);
 
-/* OpenMetrics as a request of OTLP: all samples of the text, whose sums began at `start_ns`.
- * `resource` is the JSON of its attributes. */
-void otlp_json(struct buffer *to, const struct buffer *text, const char *resource,
-	       uint64_t start_ns, uint64_t now_ns);
+/* Adds a request. Its sums began at `start_ns`; `resource` is the JSON of its attributes. */
+void otlp_json(struct buffer *to, const char *resource, uint64_t start_ns,
+	       const struct series_set *set, const struct uncore *u,
+	       const struct exposition_self *self);
 
 #endif
