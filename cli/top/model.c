@@ -334,14 +334,6 @@ static void add_lines(struct top_model *m, size_t parent)
 	free(below);
 }
 
-static bool is_visible(const struct top_model *m, size_t node)
-{
-	for (size_t i = 0; i < m->line_count; i++)
-		if (m->lines[i] == node)
-			return true;
-	return false;
-}
-
 void top_arrange(struct top_model *m)
 {
 	if (!m->count)
@@ -349,7 +341,8 @@ void top_arrange(struct top_model *m)
 	filter(m);
 	m->line_count = 0;
 	add_lines(m, TOP_NONE);
-	while (m->cursor != TOP_NONE && !is_visible(m, m->cursor))
+	while (m->cursor != TOP_NONE &&
+	       !(m->line_count && m->lines[top_cursor_line(m)] == m->cursor))
 		m->cursor = m->nodes[m->cursor].parent;
 	if (m->cursor == TOP_NONE && m->line_count)
 		m->cursor = m->lines[0];

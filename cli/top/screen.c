@@ -15,7 +15,6 @@
 
 static SCREEN *screen;
 static bool coloured;
-static struct top_canvas shown; /* what the terminal has */
 
 static const struct {
 	short colour; /* -1: the terminal's */
@@ -81,27 +80,11 @@ void screen_close(void)
 	endwin();
 	delscreen(screen);
 	screen = NULL;
-	free(shown.cells);
-	shown = (struct top_canvas){0};
 }
 
 void screen_size(int *width, int *height)
 {
 	getmaxyx(stdscr, *height, *width);
-}
-
-static bool same_cell(const struct top_cell *a, const struct top_cell *b)
-{
-	return a->character == b->character && a->style == b->style && a->cursor == b->cursor;
-}
-
-static bool same_line(const struct top_cell *a, const struct top_cell *b, int width)
-{
-	int x = 0;
-
-	while (x < width && same_cell(&a[x], &b[x]))
-		x++;
-	return x == width;
 }
 
 /* Cells of one look at a time. */
@@ -126,21 +109,8 @@ static void put_line(const struct top_cell *cells, int width, int y)
 
 void screen_show(const struct top_canvas *c)
 {
-	bool all = shown.width != c->width || shown.height != c->height;
-
-	if (all) {
-		top_resize(&shown, c->width, c->height);
-		erase();
-	}
-	for (int y = 0; y < c->height; y++) {
-		struct top_cell *old = shown.cells + (ptrdiff_t)y * c->width;
-		const struct top_cell *new = c->cells + (ptrdiff_t)y * c->width;
-
-		if (!all && same_line(old, new, c->width))
-			continue;
-		put_line(new, c->width, y);
-		memcpy(old, new, (size_t)c->width * sizeof(*old));
-	}
+	for (int y = 0; y < c->height; y++)
+		put_line(c->cells + (ptrdiff_t)y * c->width, c->width, y);
 	refresh();
 }
 

@@ -14,7 +14,7 @@ bool screen_open(bool *ascii);
 void screen_close(void);
 
 void screen_size(int *width, int *height);
-/* Writes the lines that differ from the latest ones. */
+/* Shows the cells; ncurses writes those that differ from what the terminal shows. */
 void screen_show(const struct top_canvas *c);
 /* The next key that is there, an ASCII character or curses' number of it; ERR: none. Of KEY_MOUSE
  * `*y` is the line, and the wheel is KEY_SR and KEY_SF. */
