@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Answers requests: checks whether the client is allowed, and sends the text of the path. */
+/* Answers requests: checks whether the client may read, and sends what the path names. */
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -7,9 +7,9 @@
 #include "base/cli.h"
 #include "serve/server.h"
 
-/* ---- what a request may ask for ---- */
+/* ---- headers ---- */
 
-/* The page loads nothing from elsewhere, and no other page shows it. */
+/* The page loads nothing from other servers, and no other page can embed it. */
 #define PAGE_POLICY                                                                     \
 	"default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; " \
 	"img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -53,9 +53,9 @@ static bool is_word(const char *word, size_t length, const char *text, size_t le
 	return len == length && strncasecmp(text, word, len) == 0;
 }
 
-/* A page of another origin can reach this server through a name of its own that it lets point here
- * (DNS rebinding), but it has no password and no certificate for it. Addresses, localhost, the name
- * of this machine and names that the user gives are no such names. */
+/* A page of another origin could read values if its own name resolves to this machine (DNS
+ * rebinding). Addresses, localhost, this machine's name and those of --host cannot be used for
+ * that. A server that needs credentials is safe, since such a page has none. */
 static bool is_known_host(struct http *h, const char *host)
 {
 	bool closed;
@@ -82,7 +82,7 @@ static struct MHD_Response *constant_response(const char *text)
 					       MHD_RESPMEM_PERSISTENT);
 }
 
-/* Queues and frees a response; NULL: out of memory. */
+/* Queues and frees a response; NULL: memory ran out. */
 static enum MHD_Result answer_with(struct http *h, struct MHD_Connection *connection, unsigned code,
 				   struct MHD_Response *response, const char *type)
 {
@@ -100,7 +100,7 @@ static enum MHD_Result answer_with(struct http *h, struct MHD_Connection *connec
 		MHD_add_response_header(response, MHD_HTTP_HEADER_CACHE_CONTROL, "no-cache");
 	else
 		MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
-	/* What the web configuration says holds, too: browsers apply both. */
+	/* If the web configuration has a policy, too, browsers apply both. */
 	if (strncmp(type, "text/html", strlen("text/html")) == 0)
 		MHD_add_response_header(response, "Content-Security-Policy", PAGE_POLICY);
 	if (code == MHD_HTTP_METHOD_NOT_ALLOWED)
@@ -119,7 +119,7 @@ static enum MHD_Result answer_error(struct http *h, struct MHD_Connection *conne
 	return answer_with(h, connection, code, constant_response(text), "text/plain");
 }
 
-/* A document that is made now; an empty one is an error, with this sentence. */
+/* Sends a document that was made for this request. An empty one is an error with this sentence. */
 static enum MHD_Result answer_document(struct http *h, struct MHD_Connection *connection,
 				       struct buffer text, unsigned code, const char *error)
 {
@@ -144,7 +144,7 @@ static enum MHD_Result answer_text(struct http *h, struct MHD_Connection *connec
 	pthread_mutex_lock(&h->lock);
 	text = text_response(h, which, preference(encodings, "gzip", NULL) > 0);
 	if (text) {
-		/* The answer has a reference of its own. */
+		/* Takes a reference, so that http_publish() may drop the text. */
 		result = MHD_queue_response(connection, MHD_HTTP_OK, text);
 		h->counts.scrapes++;
 		connection_of(connection)->text = text;
@@ -170,8 +170,8 @@ static bool has_certificate(struct http *h, struct MHD_Connection *connection)
 	return has;
 }
 
-/* wait: it is not known yet. The connection is suspended, and this is called again when the thread
- * knows. */
+/* *wait: the password is not checked yet. The connection is suspended, and libmicrohttpd calls
+ * answer() again after the check. */
 static bool has_password(struct http *h, struct MHD_Connection *connection, bool *wait)
 {
 	const char *authorization = MHD_lookup_connection_value(connection, MHD_HEADER_KIND,
@@ -207,8 +207,8 @@ static enum MHD_Result count_body(void *context, enum MHD_ValueKind kind, const 
 	return MHD_YES;
 }
 
-/* Where a body ends may be said twice, and a proxy in front may see another end: what follows would
- * be a request of its own. */
+/* A request must have no body. If two headers give its length, a proxy may see another end of it,
+ * and take the rest for another request (request smuggling). */
 static bool has_body(struct MHD_Connection *connection)
 {
 	unsigned bodies = 0;
@@ -279,7 +279,8 @@ enum MHD_Result answer(void *context, struct MHD_Connection *connection, const c
 		return answer_error(h, connection, MHD_HTTP_MISDIRECTED_REQUEST,
 				    "the Host header has a name that is not this machine's; "
 				    "uncore serve --host NAME allows it\n");
-	/* After an answer to the first of two calls the library would close the connection. */
+	/* libmicrohttpd calls this twice. After an answer to the first call it would close the
+	 * connection. */
 	*request = h;
 	if (first)
 		return MHD_YES;

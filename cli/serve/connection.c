@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Clients of the HTTP server: their list, and their deadlines. */
+/* The list of connections, and their deadlines. */
 #include <stdlib.h>
 #include <sys/socket.h>
 

@@ -18,10 +18,12 @@ struct text {
 	const char *name; /* of the latest family */
 };
 
-/* The type of a family, and what OpenMetrics and the older format call it. */
+/* The types of families in OpenMetrics and in the older format. */
 static const struct type {
 	const char *name, *plain;
-	const char *suffix; /* of its samples; the older format has it in the family's name, too */
+	/* The end of sample names, and in the older format of the family's name, too. NULL:
+	 * several. */
+	const char *suffix;
 } types[] = {
 	[FAMILY_COUNTER] = {"counter", "counter", "_total"},
 	[FAMILY_GAUGE] = {"gauge", "gauge", ""},
@@ -108,7 +110,7 @@ static void put_metric(const struct family_writer *w, const struct series_set *s
 	}
 }
 
-/* The samples of one series up to each limit, and all of them. */
+/* A bucket has the number of samples up to its limit, so that it includes those below. */
 static void put_buckets(const struct family_writer *w, const struct series_family *f,
 			const struct series *s)
 {
@@ -168,7 +170,6 @@ static void put_ceilings(const struct family_writer *w, const struct series_set 
 	}
 }
 
-/* Whether each series was counted, and how far its values can be trusted. */
 static void put_qualities(const struct family_writer *w, const struct series_set *set)
 {
 	struct buffer labels = {0};
@@ -201,7 +202,7 @@ static void put_qualities(const struct family_writer *w, const struct series_set
 	buffer_free(&labels);
 }
 
-/* Suspect values and gaps that are no news. */
+/* An alert can leave out series with a problem that was known before. */
 static void put_problems(const struct family_writer *w, const struct series_set *set)
 {
 	struct buffer labels = {0};
@@ -250,7 +251,7 @@ static void put_devices(const struct family_writer *w, const struct uncore *u)
 	buffer_free(&labels);
 }
 
-/* The rate of the link below each root port: as it is now, or at most. */
+/* The rate of the link below each root port: the present one, or the highest one (`most`). */
 static void put_links(const struct family_writer *w, const struct uncore *u, bool most)
 {
 	const char *name = most ? "uncore_pcie_link_max_bytes_per_second"
@@ -275,7 +276,7 @@ static void put_links(const struct family_writer *w, const struct uncore *u, boo
 
 /* ---- the server itself ---- */
 
-/* The second number of the file, in pages; 0: unknown. */
+/* The second number of statm is in pages, see proc(5). 0: unknown. */
 static double resident_bytes(void)
 {
 	struct buffer text = {0};
@@ -291,10 +292,8 @@ static void put_counting(const struct family_writer *w, const struct series_set 
 {
 	put_one(w, FAMILY_COUNTER, "uncore_intervals", "", "Intervals that were counted.",
 		(double)set->intervals);
-	/*
-	 * Not before the counters, which begin with the first interval: a rate over a new start
-	 * would have this sample and none of theirs.
-	 */
+	/* Counters of series begin with the first interval. If this one began before, a rate over a
+	 * restart would be divided by time in which nothing was counted. */
 	if (set->intervals)
 		put_one(w, FAMILY_COUNTER, "uncore_interval_seconds", "seconds",
 			"Time from the start to the end of the last interval: "

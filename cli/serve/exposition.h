@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What is exported, and the text formats of Prometheus: 0.0.4, and OpenMetrics 1.0. */
+/* The exported families, and the text formats of Prometheus: 0.0.4, and OpenMetrics 1.0. */
 #ifndef CLI_EXPOSITION_H
 #define CLI_EXPOSITION_H
 
@@ -9,12 +9,12 @@
 #include "base/buffer.h"
 #include "serve/series.h"
 
-/* What is known of the server itself. */
+/* What the server exports about itself. */
 struct exposition_self {
-	struct buffer machine;          /* labels of the machine's info */
-	uint64_t scrapes, refused, cut; /* of http.h */
-	double text_seconds;            /* that it took to make these texts */
-	double start_seconds;           /* when the process began, since 1970 */
+	struct buffer machine;          /* labels of uncore_machine_info */
+	uint64_t scrapes, refused, cut; /* as struct http_counts */
+	double text_seconds;            /* spent to make texts */
+	double start_seconds;           /* start of the process, since 1970 */
 };
 
 enum family_type { FAMILY_COUNTER, FAMILY_GAUGE, FAMILY_SUMMARY, FAMILY_HISTOGRAM, FAMILY_INFO };

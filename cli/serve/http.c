@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The HTTP server, with libmicrohttpd: one thread, limits, and deadlines for each connection. */
+/* Starts and stops the servers (libmicrohttpd), and replaces them when the web configuration
+ * changes. */
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
@@ -11,10 +12,11 @@
 #include "base/cli.h"
 #include "serve/server.h"
 
-#define CONNECTIONS 2048u          /* in all, */
-#define CONNECTIONS_OF_ADDRESS 64u /* and of one address */
-#define REQUEST_BYTES 16384u       /* memory of a connection: its headers */
-/* Malformed requests are the client's error, and as many as it likes: they are not logged. */
+#define CONNECTIONS 2048u
+#define CONNECTIONS_OF_ADDRESS 64u
+#define REQUEST_BYTES 16384u /* memory of a connection, for the headers of its request */
+
+/* Malformed requests are not logged: a client could fill the log with them. */
 __attribute__((format(printf, 2, 0))) static void ignore_message(void *context, const char *fmt,
 								 va_list args)
 {
@@ -46,10 +48,10 @@ static bool start_server(struct http *h, struct web_config *web)
 	};
 
 	*s = (struct server){.next = h->servers, .web = web, .fd = fd};
-	/* Until the list has it, its clients wait. */
+	/* A client of the new server waits for the lock until the server is in the list. */
 	pthread_mutex_lock(&h->lock);
-	/* Not epoll: with it the library misses that a client is gone when the end comes with
-	 * data. */
+	/* Not epoll: with it libmicrohttpd does not see that a client has closed the connection if
+	 * data arrive with the end. */
 	s->daemon = MHD_start_daemon(
 		MHD_USE_POLL_INTERNAL_THREAD | MHD_USE_ERROR_LOG | MHD_ALLOW_SUSPEND_RESUME |
 			(web->key.path ? MHD_USE_TLS : 0),
@@ -72,7 +74,8 @@ static bool start_server(struct http *h, struct web_config *web)
 	return false;
 }
 
-/* Frees the state of a daemon that was stopped, which closes its socket if it was not replaced. */
+/* Call after its daemon was stopped. MHD_stop_daemon() closes the socket, unless the server was
+ * replaced. */
 static void free_server(struct server *s)
 {
 	if (s->replaced_ns)
@@ -81,7 +84,8 @@ static void free_server(struct server *s)
 	free(s);
 }
 
-/* A client finds a new connection before it loses the old one. */
+/* Stops replaced servers without connections, but not before HEADERS_NS, so that no client loses a
+ * connection that it has just made. */
 static void stop_old(struct http *h)
 {
 	for (struct server **link = &h->servers->next, *s; (s = *link);) {
@@ -100,8 +104,8 @@ static void stop_old(struct http *h)
 	}
 }
 
-/* Whether other machines can reach a server that asks for no credentials, or through a connection
- * that all can read. */
+/* Refuses to serve other machines without credentials, or over a connection that is not
+ * encrypted. */
 static int check_open(const struct http *h, const struct web_config *web)
 {
 	if (h->listener.is_local || h->setup.insecure || (web->key.path && web_is_closed(web)))
@@ -112,7 +116,8 @@ static int check_open(const struct http *h, const struct web_config *web)
 	return CLI_USAGE;
 }
 
-/* Files are read half a second after they have changed: they may be written in several pieces. */
+/* Reads changed files half a second after the change, since a program may write them in several
+ * pieces. */
 static void read_changes(struct http *h)
 {
 	struct server *old = h->servers;
@@ -146,7 +151,7 @@ static void read_changes(struct http *h)
 			 : "the new configuration is in use");
 }
 
-/* The thread beside that of the answers. */
+/* The thread that does what has no event in libmicrohttpd. */
 static void *run(void *context)
 {
 	struct http *h = context;
@@ -189,8 +194,8 @@ int http_open(struct http **out, const struct http_setup *setup)
 	return status;
 }
 
-/* For all connections, beside the counters. What the system does not allow is refused later, when
- * it is needed. */
+/* Connections and counters need a descriptor each. If the limit cannot be raised, connections
+ * beyond it are refused. */
 static void raise_file_limit(void)
 {
 	const rlim_t enough = 2 * (rlim_t)CONNECTIONS;
@@ -235,7 +240,7 @@ void http_close(struct http *h)
 	passwords_stop(h);
 	if (!h->servers || h->seen != h->servers->web)
 		web_free(h->seen);
-	/* Until all have stopped, clients are answered. */
+	/* Threads of one server use the list of all, so that all stop before any is freed. */
 	for (struct server *s = h->servers; s; s = s->next)
 		MHD_stop_daemon(s->daemon);
 	for (struct server *s; (s = h->servers);) {

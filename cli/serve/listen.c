@@ -14,32 +14,22 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/cli.h"
 
 #define SYSTEMD_FD 3
-#define NO_USER 65534   /* and group, which own no files */
-#define MOST_FILES 1024 /* that are open at the start */
-#define WAITING 128     /* connections before they are accepted */
-/* A client that does not read costs no more kernel memory than this. Connections inherit it. */
+#define NO_USER 65534   /* user and group that own no files */
+#define MOST_FILES 1024 /* open descriptors at the start are below this */
+#define WAITING 128     /* connections that are not accepted yet */
+/* The kernel memory that a client costs which does not read. Connections inherit it. */
 #define SEND_BYTES 65536
 
 #ifndef CAP_PERFMON
 #define CAP_PERFMON 38
 #endif
-
-union address {
-	struct sockaddr any;
-	struct sockaddr_in in;
-	struct sockaddr_in6 in6;
-	struct sockaddr_un un;
-	struct sockaddr_storage room;
-};
 
 /* ---- addresses ---- */
 
@@ -114,7 +104,7 @@ static int parse_address(const char *text, union address *a, socklen_t *length)
 	return CLI_OK;
 }
 
-/* A socket that no process listens on is left from a process that was killed. */
+/* A killed process leaves its socket in the file system, and bind() would fail. */
 static void remove_stale(const union address *a, socklen_t length)
 {
 	struct stat st;
@@ -131,9 +121,9 @@ static void remove_stale(const union address *a, socklen_t length)
 
 static int set_capability(unsigned which);
 
-/* A process of root that has bound a socket becomes another user, who cannot remove it. A child
- * that stays root, with no capability but that of removing a file, does that when its parent has
- * ended, by whatever signal. */
+/* After rights_drop() this process cannot remove the socket that root has bound. A child does it
+ * when the pipe from this process closes, whatever signal ends this process. The child stays root,
+ * but has only the capability to remove a file. */
 static void start_remover(struct listener *l)
 {
 	struct stat mine, now;
@@ -151,7 +141,7 @@ static void start_remover(struct listener *l)
 	signal(SIGINT, SIG_IGN);
 	signal(SIGTERM, SIG_IGN);
 	signal(SIGHUP, SIG_IGN);
-	/* What others wait for the end of: pipes. */
+	/* Other programs may wait until all copies of a pipe are closed. */
 	for (int fd = 0; fd < MOST_FILES; fd++)
 		if (fd != ends[0])
 			close(fd);
@@ -199,7 +189,7 @@ static int number_of_socket(int fd, int option)
 	return getsockopt(fd, SOL_SOCKET, option, &value, &length) ? -1 : value;
 }
 
-/* The one socket that systemd hands over, sd_listen_fds(3). *fd is -1 without one. */
+/* Takes the socket that systemd passes, see sd_listen_fds(3). *fd is -1 without one. */
 static int take_systemd(int *fd)
 {
 	const char *id = getenv("LISTEN_PID"), *count = getenv("LISTEN_FDS"), *wrong = NULL;
@@ -226,7 +216,7 @@ static int take_systemd(int *fd)
 	return CLI_OK;
 }
 
-/* sd_notify(3) */
+/* See sd_notify(3). */
 void notify_systemd(const char *state)
 {
 	const char *path = getenv("NOTIFY_SOCKET");
@@ -242,7 +232,7 @@ void notify_systemd(const char *state)
 	fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0)
 		return;
-	/* When systemd does not take it, the next interval sends again. */
+	/* A failure is ignored, since each interval sends a state. */
 	sendto(fd, state, strlen(state), MSG_NOSIGNAL, (const struct sockaddr *)&un,
 	       (socklen_t)(offsetof(struct sockaddr_un, sun_path) + length));
 	close(fd);
@@ -299,10 +289,10 @@ void listener_remove(struct listener *l)
 
 /* ---- rights ---- */
 
-/* In libc without a header. */
+/* libc has it, but no header declares it. */
 int capset(cap_user_header_t header, const cap_user_data_t data);
 
-/* This one and no other. */
+/* Drops all other capabilities. */
 static int set_capability(unsigned which)
 {
 	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
@@ -341,7 +331,7 @@ int rights_drop(const char *name)
 	status = find_user(name, &uid, &gid);
 	if (status || uid == 0)
 		return status;
-	/* Linux 5.8 has the first CAP_PERFMON. */
+	/* CAP_PERFMON came with Linux 5.8. */
 	if (prctl(PR_CAPBSET_READ, CAP_PERFMON) < 0) {
 		cli_error("this kernel has no CAP_PERFMON: counting goes on as root");
 		return CLI_OK;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* One thread adds intervals, another one hands them out. An event is text with a count of its
- * users: a client that is slow keeps the one that it takes, and does not get what was forgotten
+/* One thread adds intervals, and others send them. Events count their references, so that a slow
+ * client keeps the event that is being sent. It does not get the windows that are dropped
  * meanwhile. */
 #include "serve/live.h"
 
@@ -14,32 +14,32 @@
 #include "base/cli.h"
 #include "output/windows.h"
 
-/* What is kept: so many windows, and so many bytes of them. */
+/* Limits of what is kept. */
 #define KEPT_WINDOWS 600u
-#define KEPT_BYTES (2u << 20)
-#define SHORT_BYTES (4u << 20)
-#define SHORT_SAMPLES 20000u /* of a row, that a client gets */
-#define WHOLE_WINDOWS 2000u  /* of a recording: from then on a window has twice as many intervals */
+#define KEPT_BYTES (2u << 20)  /* of windows */
+#define SHORT_BYTES (4u << 20) /* of short samples */
+#define SHORT_SAMPLES 20000u   /* that a client gets of a row */
+#define WHOLE_WINDOWS 2000u    /* of a recording, after which windows get twice as many intervals */
 
 struct event {
 	unsigned users;
-	size_t len, json; /* of the text, and where its document begins */
+	size_t len, json; /* length of the text; offset of its document */
 	char text[];
 };
 
 struct live {
-	/* For the thread that adds. */
+	/* Used by the thread that adds. */
 	struct out out;
 	struct windows *next;
 	size_t row_count; /* of all windows */
 	bool whole;
-	uint64_t begin_ns;           /* of the first interval */
-	struct buffer said;          /* the document of `quality` */
-	pthread_mutex_t lock;        /* for what follows */
-	char run[24];                /* a server that was restarted has another one */
-	struct event *start;         /* what the rows are; NULL: nothing was added yet */
-	struct event *quality;       /* of the last window */
-	struct event *distributions; /* likewise; NULL: no short samples, or no reader */
+	uint64_t begin_ns;     /* of the first interval */
+	struct buffer said;    /* the document of `quality` */
+	pthread_mutex_t lock;  /* protects what follows */
+	char run[24];          /* names the run in ids, which a restarted server must not reuse */
+	struct event *start;   /* describes the rows; NULL: nothing was added yet */
+	struct event *quality; /* of the last window */
+	struct event *distributions; /* of the last window; NULL: no short samples, or no reader */
 	struct live_window {
 		struct event *values, *quality;
 	} * windows;
@@ -48,19 +48,18 @@ struct live {
 	size_t readers;
 	bool ended;
 	struct shorts {
-		/* When each sample ended, in ns since begin_ns; the next one begins there. */
-		uint64_t *ends;
-		float *values; /* of each its rows' */
-		size_t rows, room,
-			next;    /* room: samples; next: the oldest when there are so many */
-		uint64_t count;  /* of all that were added */
+		/* Rings of `room` samples. `next` is written next, and then the oldest one. */
+		uint64_t *ends; /* in ns since begin_ns; the next sample begins there */
+		float *values;  /* of each sample those of all rows */
+		size_t rows, room, next;
+		uint64_t count;  /* of all samples that were added */
 		uint64_t latest; /* end */
-	} shorts;
+	} shorts;                /* the latest samples */
 };
 
 /* ---- events ---- */
 
-/* An event with a document, which it frees. `id`: NULL for none. */
+/* Makes an event of a document, and frees that. `id`: NULL for none. */
 static struct event *new_event(const char *name, const char *id, json_t *document)
 {
 	struct buffer text = {0};
@@ -73,7 +72,7 @@ static struct event *new_event(const char *name, const char *id, json_t *documen
 	buffer_puts(&text, "data: ");
 	json = text.len;
 	json_print(document, JSON_COMPACT | JSON_REAL_PRECISION(15), &text);
-	buffer_puts(&text, "\n"); /* after the one of the document: the end of the event */
+	buffer_puts(&text, "\n"); /* an empty line ends the event */
 	e = cli_realloc(NULL, sizeof(*e) + text.len, 1);
 	*e = (struct event){.users = 1, .len = text.len, .json = json};
 	memcpy(e->text, text.data, text.len);
@@ -107,7 +106,7 @@ struct live *live_new(struct uncore *machine, bool whole)
 {
 	struct live *l = cli_realloc(NULL, 1, sizeof(*l));
 
-	/* As in the page of a file that has one window: distributions with their bins. */
+	/* The output html has the bins of distributions. */
 	*l = (struct live){.out = {.output = output_find("html"), .setup = {.machine = machine}},
 			   .next = windows_new(),
 			   .whole = whole,
@@ -115,7 +114,7 @@ struct live *live_new(struct uncore *machine, bool whole)
 	return l;
 }
 
-/* Drops the `count` oldest windows. Call with the lock held, or after the last reader has ended. */
+/* Drops the `count` oldest windows. Call with the lock held, or without readers. */
 static void forget(struct live *l, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
@@ -145,7 +144,7 @@ void live_free(struct live *l)
 	free(l);
 }
 
-/* What the rows are, and the metrics that they have. */
+/* Describes the rows and their metrics. */
 static json_t *start_document(struct live *l)
 {
 	struct uncore *u = l->out.setup.machine;
@@ -171,7 +170,7 @@ static json_t *start_document(struct live *l)
 				  {"metrics", value_json(metrics)}));
 }
 
-/* Six digits are more than a chart or a table shows, and take half the bytes. */
+/* Rounds to six digits: charts and tables show fewer, and the text is half as long. */
 static void shorten(json_t *list)
 {
 	json_t *value;
@@ -189,7 +188,6 @@ static void shorten(json_t *list)
 	}
 }
 
-/* The window that ends now, without its distributions. */
 static json_t *window_document(struct live *l)
 {
 	static const char *const lists[] = {"values", "rates", "least", "most"};
@@ -205,7 +203,7 @@ static json_t *window_document(struct live *l)
 	return window;
 }
 
-/* Windows that have the same quality share it. */
+/* Windows with the same quality share its event. */
 static size_t kept_bytes(const struct live *l)
 {
 	size_t bytes = 0;
@@ -220,7 +218,7 @@ static size_t kept_bytes(const struct live *l)
 	return bytes;
 }
 
-/* With the lock. */
+/* Call with the lock held. */
 static void add_window(struct live *l, struct event *values)
 {
 	if (l->count == l->room) {
@@ -232,7 +230,7 @@ static void add_window(struct live *l, struct event *values)
 		forget(l, 1);
 }
 
-/* Begins with the rows' first interval; earlier intervals have other rows. */
+/* Begins again with the first interval of these rows, since earlier windows have other rows. */
 static void begin(struct live *l, const struct uncore_sample *sample)
 {
 	struct event *start;
@@ -259,7 +257,7 @@ static void end_window(struct live *l, bool watched)
 
 	if (watched && l->out.row_count && l->out.rows[0].distribution)
 		distributions = new_event("distributions", NULL, windows_distributions(&l->out));
-	/* Only this thread changes the numbers. */
+	/* Without the lock, since only this thread changes the numbers. */
 	snprintf(id, sizeof(id), "%s-%" PRIu64, l->run, l->first + l->count);
 	values = new_event("window", id, window_document(l));
 	pthread_mutex_lock(&l->lock);
@@ -286,7 +284,7 @@ void live_add(struct live *l, const struct uncore_sample *sample, uint64_t misse
 					 .spread = NAN});
 	if (!l->start || l->row_count != count)
 		begin(l, sample);
-	/* A recording goes on after a restart of the machine. */
+	/* If the machine was restarted during a recording, its clock began again. */
 	if (begin_ns < l->begin_ns)
 		l->begin_ns = begin_ns;
 	l->out.frame = (struct frame){.time = (double)(end_ns - l->begin_ns) / 1e9,
@@ -311,7 +309,7 @@ void live_end(struct live *l)
 	pthread_mutex_unlock(&l->lock);
 }
 
-/* As many as SHORT_BYTES hold, for each row as many. With the lock. */
+/* Allocates rings of SHORT_BYTES. Call with the lock held. */
 static void make_room(struct shorts *s, size_t rows)
 {
 	if (s->rows == rows)
@@ -324,7 +322,7 @@ static void make_room(struct shorts *s, size_t rows)
 	s->values = cli_realloc(NULL, s->room * rows, sizeof(*s->values));
 }
 
-/* `values`: NULL for none. With the lock. */
+/* `values` NULL: a gap. Call with the lock held. */
 static void add_short_sample(struct shorts *s, uint64_t end, const double *values)
 {
 	s->ends[s->next] = end;
@@ -342,12 +340,12 @@ void live_add_short_sample(struct live *l, const struct uncore_monitor *m)
 	uint64_t begin_ns, end_ns;
 	size_t rows = uncore_monitor_short_values(m, &values, &begin_ns, &end_ns);
 
-	/* The first interval has not ended: what the rows are is not known. */
+	/* Before the end of the first interval the rows are unknown. */
 	if (!rows || rows != l->row_count)
 		return;
 	pthread_mutex_lock(&l->lock);
 	make_room(s, rows);
-	/* Counting was disabled meanwhile. */
+	/* Counting was disabled after the latest sample. */
 	if (s->count && begin_ns - l->begin_ns != s->latest)
 		add_short_sample(s, begin_ns - l->begin_ns, NULL);
 	add_short_sample(s, end_ns - l->begin_ns, values);
@@ -369,7 +367,7 @@ void live_read_from(struct live *l, struct live_reader *r, const char *last_even
 	pthread_mutex_unlock(&l->lock);
 }
 
-/* The reader's next event, with a reference; NULL: none. */
+/* The reader's next event, as a new reference; NULL: none. */
 static struct event *next_event(struct live *l, struct live_reader *r)
 {
 	const struct live_window *w;
@@ -377,8 +375,7 @@ static struct event *next_event(struct live *l, struct live_reader *r)
 	if (!l->start)
 		return NULL;
 	if (r->start != l->start) {
-		/* Other rows. */
-		if (r->start)
+		if (r->start) /* the rows have changed, and the numbers begin again */
 			r->number = 0;
 		replace(&r->start, use(l->start));
 		return use(l->start);
@@ -440,7 +437,7 @@ void live_reader_free(struct live *l, struct live_reader *r)
 	pthread_mutex_unlock(&l->lock);
 }
 
-/* The document of an event, without its last character, which the newlines follow. */
+/* Adds the document of an event without the bracket that closes it, so that members can follow. */
 static void put_document(struct buffer *to, const char *before, const struct event *e,
 			 const char *after)
 {
@@ -460,8 +457,8 @@ void live_put_latest(struct live *l, struct buffer *to)
 	pthread_mutex_unlock(&l->lock);
 }
 
-/* Copies the latest SHORT_SAMPLES of a row, or as many as there are, the oldest first. Returns
- * their number. */
+/* Copies the latest samples of a row, at most SHORT_SAMPLES, the oldest first. Returns their
+ * number. */
 static size_t copy_short_samples(struct live *l, size_t row, uint64_t *ends, float *values)
 {
 	const struct shorts *s = &l->shorts;
@@ -485,29 +482,28 @@ void live_put_short_samples(struct live *l, const char *row, struct buffer *to)
 {
 	char *end = NULL;
 	unsigned long number = row ? strtoul(row, &end, 10) : 0;
-	json_t *ends = json_array(), *values = json_array();
+	json_t *ends, *values;
 	size_t count = 0;
 	uint64_t *times = cli_realloc(NULL, SHORT_SAMPLES, sizeof(*times));
 	float *numbers = cli_realloc(NULL, SHORT_SAMPLES, sizeof(*numbers));
 
 	if (row && *row && !*end)
 		count = copy_short_samples(l, number, times, numbers);
-	for (size_t i = 0; i < count; i++) {
-		json_push(ends, json_real((double)times[i] / 1e9));
-		json_push(values,
-			  isfinite(numbers[i]) ? json_real((double)numbers[i]) : json_null());
-	}
-	shorten(values);
-	if (count)
+	if (count) {
+		ends = json_array();
+		values = json_array();
+		for (size_t i = 0; i < count; i++) {
+			json_push(ends, json_real((double)times[i] / 1e9));
+			json_push(values, isfinite(numbers[i]) ? json_real((double)numbers[i])
+							       : json_null());
+		}
+		shorten(values);
 		json_print(json_record(RECORD({"schema", value_count(JSON_SCHEMA)},
 					      {"row", value_count(number)},
 					      {"ends", value_json(ends)},
 					      {"values", value_json(values)})),
 			   JSON_COMPACT | JSON_REAL_PRECISION(15), to);
+	}
 	free(times);
 	free(numbers);
-	if (count)
-		return;
-	json_decref(ends);
-	json_decref(values);
 }

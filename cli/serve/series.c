@@ -14,14 +14,14 @@
 #define MEAN ", of which sum by count is the mean"
 #define STATE " in the last interval"
 
-/* What becomes of a metric by its unit: a rate is exported as its counter, so that no time between
- * two scrapes is lost, and a quotient as the sums of which it is one. */
+/* The exported form of a metric, by its unit. Rates are exported as counters, and quotients as
+ * sums, so that a scrape has all that was counted since the previous scrape. */
 static const struct naming {
 	const char *unit;   /* of the library */
-	const char *ending; /* of the metric's name, which goes */
-	const char *suffix; /* of the series' name, in place of it */
+	const char *ending; /* of the metric's name, which is replaced by: */
+	const char *suffix; /* of the series' name */
 	enum series_kind kind;
-	const char *help; /* behind the metric's title */
+	const char *help; /* follows the metric's title */
 	struct series_buckets buckets;
 } namings[] = {
 	{"B/s",
@@ -56,8 +56,8 @@ static const struct naming *naming_of(const struct uncore_row *row)
 	return n;
 }
 
-/* "memory.read.bandwidth" and "bytes": uncore_memory_read_bytes. The parts between may be empty, as
- * the suffix. */
+/* "memory.read.bandwidth" becomes "uncore_memory_read_bytes" with the suffix "bytes". `between` and
+ * the suffix may be "". */
 static char *metric_name(const char *metric, const struct naming *n, const char *between,
 			 const char *suffix)
 {
@@ -97,7 +97,7 @@ static size_t find_family(struct series_set *set, const struct uncore *u,
 	}
 	buffer_printf(&help, "%s%s.", title, n->help);
 	buffer_printf(&histogram_help, "%s, means of short samples since the start.", title);
-	/* The ceiling of a rate. */
+	/* A counter has no ceiling, but its rate has. */
 	if (!event && strcmp(n->suffix, "bytes") == 0 && n->kind == SERIES_COUNTER)
 		buffer_printf(&ceiling, "%.*sceiling_bytes_per_second",
 			      (int)(strlen(name) - strlen("bytes")), name);
@@ -141,7 +141,7 @@ void put_label_number(struct buffer *to, const char *name, long value)
 	buffer_printf(to, "%s%s=\"%ld\"", to->len ? "," : "", name, value);
 }
 
-/* The number of a CPU is no property of a PMU that is read from one CPU of each socket. */
+/* A PMU that is read from one CPU of each socket does not belong to that CPU. */
 static bool is_per_cpu(const struct uncore *u, const struct uncore_row_place *place)
 {
 	return place->cpu >= 0 && place->pmu &&
@@ -184,8 +184,8 @@ static char *labels_of(const struct uncore *u, const struct uncore_row *row)
 
 /* ---- rows to series ---- */
 
-/* What no interval can change: nothing counts the row, this kernel has a bug, or documents leave a
- * doubt. */
+/* A problem of all intervals: nothing counts the row, this kernel has a bug, or the documents leave
+ * a doubt. */
 static char *known_problem(const struct uncore *u, const struct uncore_row *row)
 {
 	const struct uncore_metric *m = row->query->family ? cli_metric(u, row->query) : NULL;
@@ -202,7 +202,7 @@ static char *known_problem(const struct uncore *u, const struct uncore_row *row)
 	return why ? cli_copy(why) : NULL;
 }
 
-/* The series of a row, which a plan before may have had, too. */
+/* The series of a row. A previous plan may have made it. */
 static size_t find_series(struct series_set *set, const struct uncore *u,
 			  const struct uncore_row *row)
 {
@@ -279,7 +279,7 @@ double series_limit(const struct series_buckets *b, size_t i)
 	return exp2(b->lowest + (double)i * b->bins / UNCORE_BINS_PER_OCTAVE);
 }
 
-/* The interval's short samples to those of all intervals. */
+/* Adds the short samples of an interval to those of all intervals. */
 static void add_short_samples(struct series *s, const struct series_buckets *b,
 			      const struct uncore_distribution *d)
 {
@@ -294,7 +294,7 @@ static void add_short_samples(struct series *s, const struct series_buckets *b,
 	s->sample_sum += d->mean * (double)d->samples;
 	s->samples[0] += d->zero_samples;
 	for (size_t i = 0; i < d->bin_count; i++) {
-		/* The upper limit of the bin above the lowest one, in bins. */
+		/* Bins from the lowest limit to the upper limit of this bin. */
 		long above = d->first_bin + (long)i - (long)b->lowest * UNCORE_BINS_PER_OCTAVE;
 		size_t bucket =
 			above <= 0 ? 0 : ((size_t)above + (size_t)b->bins - 1) / (size_t)b->bins;

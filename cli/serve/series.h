@@ -12,30 +12,31 @@
 #define QUALITIES (UNCORE_UNAVAILABLE + 1)
 
 enum series_kind {
-	SERIES_COUNTER, /* what was counted */
-	SERIES_MEAN,  /* the sum of value x weight, and of the weights: requests, cycles, seconds */
-	SERIES_GAUGE, /* of the last interval */
+	SERIES_COUNTER, /* exports the counted amount */
+	/* Exports the sum of value x weight, and the sum of the weights: requests, cycles,
+	 * seconds. */
+	SERIES_MEAN,
+	SERIES_GAUGE, /* exports the value of the last interval */
 };
 
-/* Buckets of a histogram of short samples. The limits are those of bins of the library, so that
- * each sample is in its bucket; and they are the same on all machines, so that histograms can be
- * added. */
+/* Buckets of a histogram of short samples. Their limits are limits of bins of the library, so that
+ * no bin is in two buckets. All machines have the same limits, so that histograms can be added. */
 struct series_buckets {
-	const char *unit;    /* that the histogram's name ends with, or "" */
-	int lowest, octaves; /* limits: 2^lowest to 2^(lowest + octaves), */
-	int bins;            /* each so many bins above the one before */
+	const char *unit;    /* the end of the histogram's name, or "" */
+	int lowest, octaves; /* the limits are 2^lowest to 2^(lowest + octaves) */
+	int bins;            /* bins in each bucket */
 };
 
-/* Series of one name. */
+/* All series with one name. */
 struct series_family {
 	char *name;       /* without _total, _sum and _count */
-	const char *unit; /* which the name ends with, or "" */
+	const char *unit; /* the end of the name, or "" */
 	char *help;
-	char *ceiling; /* name of the gauge of the ceilings; NULL: no such gauge */
+	char *ceiling; /* name of the gauge of the ceilings; NULL: there is none */
 	char *histogram, *histogram_help; /* of the short samples */
 	const struct series_buckets *buckets;
 	enum series_kind kind;
-	size_t first, last; /* of its series */
+	size_t first, last; /* its series, linked by `next` */
 };
 
 struct series {
@@ -43,18 +44,18 @@ struct series {
 	size_t row;          /* of the sample; SERIES_NONE: the present plan has no such row */
 	char *labels;        /* family="intel-imc",socket="0", escaped */
 	char *problem;  /* why it is suspect or not counted, if that was known before; else NULL */
-	bool has_value; /* it has had one */
+	bool has_value; /* an interval had a value */
 	double sum, weight;
-	double value, ceiling; /* of the last interval; NaN: none */
-	double coverage;
-	double seconds[QUALITIES]; /* how long it had each quality */
-	uint64_t *samples; /* of each bucket, and above the last limit; NULL: no short samples */
-	double sample_sum; /* of their values */
+	double value, ceiling;     /* of the last interval; NaN: none */
+	double coverage;           /* of the last interval */
+	double seconds[QUALITIES]; /* of the intervals with each quality */
+	uint64_t *samples; /* number in each bucket, and above all; NULL: no short samples */
+	double sample_sum; /* of the values of short samples */
 };
 
 #define SERIES_NONE SIZE_MAX
 
-/* `name="value"`, after a comma when there is a label before. Escapes the value. */
+/* Adds `name="value"`, after a comma if there is a label before it. Escapes the value. */
 void put_label(struct buffer *to, const char *name, const char *value);
 void put_label_number(struct buffer *to, const char *name, long value);
 
@@ -63,17 +64,16 @@ struct series_set {
 	struct series *series;
 	size_t family_count, series_count;
 	size_t row_count; /* of the sample */
-	bool has_ports;   /* some have the label port */
-	/* Sums over the intervals. */
-	double seconds;
+	bool has_ports;   /* some series have the label `port` */
+	double seconds;   /* of all intervals */
 	size_t intervals, missed;
 };
 
-/* The limits of the buckets, and the value of one of them. */
+/* The number of limits of the buckets, and one of the limits. */
 size_t series_limit_count(const struct series_buckets *b);
 double series_limit(const struct series_buckets *b, size_t i);
 
-/* Adds the rows of an interval of `interval_ns` (0: unknown), which is longer when ticks were
+/* Adds the rows of an interval. If it is longer than `interval_ns` (0: unknown), ticks were
  * missed. */
 void series_add(struct series_set *set, const struct uncore *u, const struct uncore_sample *sample,
 		uint64_t interval_ns);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* `uncore serve`: the loop of stat counts, and each interval is added to the sums that HTTP clients
+/* `uncore serve`: a sink of the loop of stat. It adds each interval to sums, which HTTP clients
  * get. */
 #include <errno.h>
 #include <inttypes.h>
@@ -28,15 +28,14 @@
 
 #define CONFIG "/etc/uncore/serve.conf"
 #define CONFIG_MOST (1u << 20) /* bytes */
-#define TEXTFILE_NS \
-	(15 *       \
-	 NS_PER_S) /* Prometheus seldom asks more often, and a file costs a write to the disk */
-#define OTLP_NS (60 * NS_PER_S) /* that of OpenTelemetry */
+/* Prometheus seldom scrapes more often, and each write of a file is a write to the disk. */
+#define TEXTFILE_NS (15 * NS_PER_S)
+#define OTLP_NS (60 * NS_PER_S) /* OpenTelemetry's default */
 #define CLOSE_SECONDS 10
-#define LISTEN "127.0.0.1:9065" /* no exporter on Prometheus' list, which begins at 9100 */
+#define LISTEN "127.0.0.1:9065" /* no other exporter: Prometheus' list begins at 9100 */
 
 struct serve {
-	struct stat_options o; /* first: the offsets of its options are from there */
+	struct stat_options o; /* first, since offsets of its options begin there */
 	struct http_setup http_setup;
 	const char *user, *config;
 	struct cli *cli;
@@ -51,8 +50,8 @@ struct serve {
 	struct textfile textfile;
 	const char *otlp_url; /* NULL: none */
 	struct otlp *otlp;
-	uint64_t otlp_interval_ns, otlp_ns; /* when it was pushed last */
-	char *config_text;                  /* the options that it has are in use */
+	uint64_t otlp_interval_ns, otlp_ns; /* otlp_ns: the last push */
+	char *config_text;                  /* options point into it */
 };
 
 /* ---- the sink of the loop ---- */
@@ -77,15 +76,14 @@ static void publish(struct serve *s)
 	s->self.text_seconds += (double)(cli_now_ns() - begin_ns) / 1e9;
 }
 
-/* Whether something is to be pushed with this interval: with the first one, and then where the next
- * one would be late. */
+/* Whether to push now: at the first interval, and later if the next interval would be too late. */
 static bool is_due(const struct serve *s, uint64_t last_ns, uint64_t interval_ns)
 {
 	return s->series.intervals <= 1 ||
 	       cli_now_ns() + s->o.request.when.interval_ns / 2 >= last_ns + interval_ns;
 }
 
-/* `last`: what was counted since is not left behind. */
+/* `last`, at the end of the process: OTLP gets what was counted after the last push. */
 static int push(struct serve *s, bool last)
 {
 	struct buffer text = {0};
@@ -107,8 +105,8 @@ static int push(struct serve *s, bool last)
 	return status;
 }
 
-/* The watchdog of systemd ends a service that adds no interval: it must be longer than one, and
- * than the delay. */
+/* Each interval resets the watchdog of systemd. Its time must be longer than an interval and the
+ * delay (-D), else systemd would end the service. */
 static void notify_ready(const struct serve *s)
 {
 	const struct schedule *o = &s->o.request.when;
@@ -143,9 +141,9 @@ static int open_serve(void *context, const struct uncore_monitor *m)
 	int status;
 
 	s->monitor = m;
-	if (s->running) /* another session of a recording */
+	if (s->running) /* a recording with another session */
 		return CLI_OK;
-	/* A file that cannot be written is an error now, and later it is reported only. */
+	/* A file that cannot be written ends the command only here; later it is reported. */
 	status = push(s, false);
 	if (!s->cli->replay)
 		publish(s);
@@ -180,7 +178,7 @@ static int add_window(void *context, const struct frame *f)
 {
 	struct serve *s = context;
 	const struct uncore_sample *sample = f->sample;
-	/* The time of a simulation goes on at each reading. */
+	/* In a simulation only readings advance the time. */
 	bool real = f->monotonic_ns != f->wall_ns;
 	bool first = !s->series.intervals;
 	uint64_t missed = s->series.missed;
@@ -248,8 +246,8 @@ static void parse(struct serve *s, int argc, char **argv)
 	stat_parse(s->cli, &s->o, &syntax, argc, argv);
 }
 
-/* The value of --config before the options are read: those of the file come first, so that others
- * replace them. */
+/* Finds --config before the options are parsed: options of the file are parsed first, so that those
+ * of the command line replace them. */
 static const char *find_config(int argc, char **argv)
 {
 	static const char name[] = "--config";
@@ -275,7 +273,7 @@ static int read_config(struct serve *s, const char *path)
 	return CLI_RUNTIME;
 }
 
-/* One option or argument a line, as on the command line, and behind a space its value. Usage errors
+/* A line has an option or argument as on the command line, then a space and its value. Usage errors
  * name the line. */
 static void parse_config(struct serve *s, const char *path)
 {
@@ -300,7 +298,7 @@ static void parse_config(struct serve *s, const char *path)
 	buffer_free(&name);
 }
 
-/* Without a port of its own: what is counted goes elsewhere, and no option is about a port. */
+/* There is no port if the sums are pushed and no option is about a port. */
 static bool has_port(const struct serve *s)
 {
 	const struct http_setup *h = &s->http_setup;
@@ -352,7 +350,7 @@ static int take_options(struct serve *s, int argc, char **argv)
 
 /* ---- the command ---- */
 
-/* What only root can read is read before rights are dropped. */
+/* Reads what only root can read, before rights_drop(). */
 static void describe_machine(struct serve *s)
 {
 	struct uncore *u = s->cli->u;
@@ -369,7 +367,7 @@ static void describe_machine(struct serve *s)
 		put_label(&s->self.machine, "hypervisor", hypervisor);
 }
 
-/* What the page shows beside numbers: /api/v1/machine. */
+/* The document of /api/v1/machine, from which the page shows the machine. */
 static int put_machine(struct serve *s)
 {
 	struct uncore *u = s->cli->u;
@@ -393,7 +391,7 @@ static int put_machine(struct serve *s)
 	return CLI_OK;
 }
 
-/* Made by tools/embed.py. */
+/* tools/embed.py makes these of the files in web/. */
 extern const char web_live_html[], web_live_js[], web_page_css[], web_page_js[];
 
 static void add_pages(struct serve *s)
@@ -429,7 +427,7 @@ static int prepare(struct serve *s)
 	const struct replay *replay = s->cli->replay;
 	int status;
 
-	/* A recording may have longer intervals than the default. */
+	/* The intervals of a recording may not fit into those of the default. */
 	if (replay && s->o.request.when.interval_ns == NS_PER_S && NS_PER_S % replay->interval_ns)
 		s->o.request.when.interval_ns = replay->interval_ns;
 	describe_machine(s);
@@ -439,13 +437,13 @@ static int prepare(struct serve *s)
 	if (!status && s->otlp_url)
 		status = otlp_open(&s->otlp, s->otlp_url);
 #endif
-	/* Devices of registers are root's. */
+	/* Only root can open the devices of registers. */
 	if (!status && (strncmp(source, "regs:", 5) != 0 || s->user))
 		status = rights_drop(s->user);
 	return status;
 }
 
-/* All of it is read: clients look at it until a signal comes. */
+/* The whole recording was read. Clients can look at it until a signal comes. */
 static int show_recording(struct serve *s)
 {
 	struct signals signals = {.stop_fd = -1, .child_fd = -1};
@@ -460,7 +458,7 @@ static int show_recording(struct serve *s)
 	return status;
 }
 
-/* Whatever a thread waits for, a file of a network that is gone: the process ends. */
+/* Ends the process if a thread waits forever, such as for a file of a lost network server. */
 static void give_up(int signal)
 {
 	static const char text[] = "uncore: a thread did not end in time\n";

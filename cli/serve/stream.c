@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Connections that get each interval when it ends. Between two intervals the library does not look
- * at them. */
+/* Streams of intervals. Between two intervals a stream's connection is suspended: libmicrohttpd
+ * does not poll it. */
 #include <poll.h>
 #include <stdlib.h>
 
 #include "base/cli.h"
 #include "serve/server.h"
 
-#define PIECE_BYTES 8192 /* of memory for each */
+#define PIECE_BYTES 8192 /* that libmicrohttpd asks for at once */
 #define LOOK_NS (2 * NS_PER_S)
 
 struct stream {
@@ -15,12 +15,11 @@ struct stream {
 	struct connection *connection;
 	const struct server *server;
 	struct live_reader reader;
-	bool waits; /* the connection is suspended */
-	bool left;  /* the client has gone */
+	bool waits; /* its connection is suspended */
+	bool left;  /* its client has closed the connection */
 };
 
-/* Whether clients are to connect again: the server ends, or has another configuration, perhaps with
- * other passwords. */
+/* A new configuration may have other passwords, so that clients must connect again. */
 static bool is_over(const struct stream *s)
 {
 	return s->http->stopping || s->left || s->server != s->http->servers;
@@ -37,7 +36,7 @@ static ssize_t read_stream(void *context, uint64_t position, char *to, size_t ro
 	pthread_mutex_lock(&h->lock);
 	if (!is_over(s))
 		len = live_read(h->setup.live, &s->reader, to, room);
-	/* It may take so long for all that there is, not for each piece. */
+	/* The deadline is for all events that are ready, and not for each piece of them. */
 	if (!len) {
 		s->waits = true;
 		c->deadline_ns = UINT64_MAX;
@@ -60,7 +59,7 @@ static void free_stream(void *context)
 	free(s);
 }
 
-/* A kept connection may be of an old server. With the lock. */
+/* The server of a connection, which may be one that was replaced. Call with the lock held. */
 static const struct server *server_of(const struct http *h, struct MHD_Connection *connection)
 {
 	const union MHD_ConnectionInfo *info =
@@ -88,7 +87,7 @@ struct MHD_Response *stream_response(struct http *h, struct MHD_Connection *conn
 						     free_stream);
 	if (!response)
 		free_stream(s);
-	else /* the next stream is of another server */
+	else /* the next stream may have to be one of a newer server */
 		MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
 	return response;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The texts that the loop publishes: clients take them as they are, or compressed. */
+/* Responses of libmicrohttpd: the texts that the loop publishes, plain or compressed, and documents
+ * made for one request. */
 #include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
@@ -7,9 +8,9 @@
 #include "base/cli.h"
 #include "serve/server.h"
 
-/* Texts that were replaced are kept for the clients that still take them: so many bytes, and twice
- * the latest text. */
-#define DOCUMENT_BYTES (32u << 20) /* documents that clients are taking */
+#define DOCUMENT_BYTES (32u << 20) /* limit of documents that are being sent */
+/* Texts that were replaced are kept while they are sent. Above this, and twice the latest texts,
+ * the clients of the oldest text are cut. */
 #define HELD_BYTES (1 << 20)
 
 static const char *const types[HTTP_TEXTS] = {
@@ -17,12 +18,11 @@ static const char *const types[HTTP_TEXTS] = {
 	[HTTP_OPENMETRICS] = "application/openmetrics-text; version=1.0.0; charset=utf-8",
 };
 
-/* What a response is made of. */
 struct text {
 	struct http *http;
 	char *data;
 	size_t len;
-	size_t *held; /* of http: the bytes of all of its kind */
+	size_t *held; /* bytes of all texts of its kind, in `http` */
 };
 
 void response_add_headers(const struct http *h, struct MHD_Response *response)
@@ -32,7 +32,7 @@ void response_add_headers(const struct http *h, struct MHD_Response *response)
 	for (size_t i = 0; i < WEB_HEADERS; i++)
 		if (web->headers[i])
 			MHD_add_response_header(response, web_header_name(i), web->headers[i]);
-	/* Clients of an old server change to the latest one. */
+	/* While there is a replaced server, its clients must connect to the latest one. */
 	if (h->servers && h->servers->next)
 		MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
 }
@@ -48,7 +48,7 @@ static void free_text(void *context)
 	free(text);
 }
 
-/* Takes `data` over. NULL: out of memory. With the lock. */
+/* Takes `data` over. NULL: memory ran out. Call with the lock held. */
 static struct MHD_Response *hold(struct http *h, char *data, size_t len, size_t *held)
 {
 	struct text *text = cli_realloc(NULL, 1, sizeof(*text));
@@ -78,7 +78,7 @@ static struct MHD_Response *new_response(struct http *h, enum http_text which, c
 	return response;
 }
 
-/* By gzip, as fast as it can. NULL: out of memory. */
+/* Compresses by gzip at its fastest level. NULL: memory ran out. */
 static char *compress_text(const char *data, size_t len, size_t *compressed)
 {
 	z_stream z = {.next_in = (Bytef *)(uintptr_t)data, .avail_in = (uInt)len};
@@ -95,7 +95,7 @@ static char *compress_text(const char *data, size_t len, size_t *compressed)
 	return to;
 }
 
-/* Without the lock while it compresses, as the loop that counts would wait for it. */
+/* Releases the lock while it compresses, since the loop that counts needs the lock. */
 static void add_compressed(struct http *h, enum http_text which)
 {
 	struct http_answer *a = &h->texts[which];
@@ -108,7 +108,7 @@ static void add_compressed(struct http *h, enum http_text which)
 	data = compress_text(copy, len, &compressed_len);
 	free(copy);
 	pthread_mutex_lock(&h->lock);
-	/* It may have been replaced, or another client has done the same. */
+	/* Meanwhile the text may have been replaced, or compressed for another client. */
 	if (!data || a->plain != plain || a->compressed) {
 		free(data);
 		return;

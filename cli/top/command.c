@@ -8,14 +8,13 @@
 #include "top/top.h"
 
 struct top_options {
-	struct stat_options stat; /* first: the offsets of its options are from there */
+	struct stat_options stat; /* first, since offsets of its options begin there */
 	bool ascii;
 };
 
 static const char top_doc[] =
 	"Shows metrics as a tree that fills the terminal: machine, sockets, memory channels, PCIe "
-	"ports, "
-	"links, with the share of the ceiling and the last minute.\v"
+	"ports, links, with the share of the ceiling and the last minute.\v"
 	"Takes the options of stat; the interval is one second unless INTERVAL or -I say "
 	"otherwise. The key ? lists the keys. When the output is not a terminal, or with another "
 	"format or file (-j, --csv, -o, --summary, --dry-run, -D, --control), the output is that "
@@ -46,7 +45,7 @@ int cmd_top(struct cli *cli, int argc, char **argv)
 	status = cli_open(cli);
 	if (cli->replay && request->when.interval_ns < cli->replay->interval_ns)
 		request->when.interval_ns = cli->replay->interval_ns;
-	/* The screen adds up intervals. */
+	/* The screen joins intervals, and recorded values (--as-recorded) cannot be joined. */
 	plain = plain || (cli->replay && cli->replay->show);
 	if (request->when.command && !status) {
 		cli_error("top cannot run a command; use uncore stat -I 1s -- COMMAND");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Draws `uncore top` into cells: title, columns, list, the selected row in words, keys. */
+/* Draws the screen of `uncore top`: title, list, the selected row in words, and keys. */
 #include "top/draw.h"
 
 #include <math.h>
@@ -21,7 +21,7 @@
 
 void top_resize(struct top_canvas *c, int width, int height)
 {
-	/* ncurses keeps sizes as short numbers: a terminal of 65,535 columns has -1. */
+	/* ncurses stores sizes as short integers: 65,535 columns become -1. */
 	width = width > 0 ? width : 1;
 	height = height > 0 ? height : 1;
 	c->cells = cli_realloc(c->cells, (size_t)width * (size_t)height, sizeof(*c->cells));
@@ -37,7 +37,7 @@ static void put(struct top_canvas *c, int x, int y, wchar_t character, enum top_
 	c->cells[y * c->width + x].style = (unsigned char)style;
 }
 
-/* Decodes UTF-8, which cli_clean() has made valid: without the locale. */
+/* Decodes UTF-8, which cli_clean() has made valid. mbrtowc() would depend on the locale. */
 static wchar_t next(const char **text)
 {
 	const unsigned char *at = (const unsigned char *)*text;
@@ -52,7 +52,7 @@ static wchar_t next(const char **text)
 	return code;
 }
 
-/* A character for terminals that have ASCII only. */
+/* The character for terminals that can show only ASCII. */
 static wchar_t plain(wchar_t character)
 {
 	return character < 0x80    ? character
@@ -61,7 +61,7 @@ static wchar_t plain(wchar_t character)
 				   : L'?';
 }
 
-/* At most `width` columns; the end of a longer text is "…". Returns the column behind it. */
+/* Puts at most `width` columns; a longer text ends in "…". Returns the column after the text. */
 static int put_text(struct top_canvas *c, int x, int y, int width, enum top_style style,
 		    const char *text)
 {
@@ -108,7 +108,6 @@ enum top_style top_load_style(double share, bool limited)
 					    : STYLE_HIGH;
 }
 
-/* `eighths` filled of `width` columns. */
 static void put_bar(struct top_canvas *c, int x, int y, int width, double share,
 		    enum top_style style)
 {
@@ -128,7 +127,7 @@ static void put_bar(struct top_canvas *c, int x, int y, int width, double share,
 	}
 }
 
-/* The last minute, from left to right, as a share of its largest value. */
+/* Puts the last minute relative to its largest value, the oldest second at the left. */
 static void put_history(struct top_canvas *c, const struct top_model *m, int x, int y, int width,
 			const struct top_node *node)
 {
@@ -151,7 +150,8 @@ static void put_history(struct top_canvas *c, const struct top_model *m, int x, 
 /* ---- the list ---- */
 
 struct columns {
-	int name, value, share, bar, bar_width, history, history_width; /* where, and how wide */
+	int name; /* width; the others are columns on the screen, and their widths */
+	int value, share, bar, bar_width, history, history_width;
 };
 
 static struct columns columns_of(int width)
@@ -197,7 +197,7 @@ static void put_values(struct top_canvas *c, const struct top_view *v, const str
 	human_value_in(&h, row.value, row.query->unit, v->units);
 	number = (int)text_width(h.number);
 	x = at->value + VALUE_WIDTH - 1 - UNIT_WIDTH - number;
-	/* A long number takes the room of a short unit. */
+	/* A long number may take the room that a short unit leaves. */
 	while (x < at->value && x + number + 1 + (int)text_width(h.unit) < at->value + VALUE_WIDTH)
 		x++;
 	put_text(c, x, y, number, style, h.number);
@@ -301,7 +301,7 @@ static void put_distribution(struct buffer *to, const struct top_view *v,
 	buffer_free(&bursts);
 }
 
-/* The selected row in words: value, share, quality, reason. */
+/* Puts the selected row in words: value, share, quality, reason. */
 static void put_detail(struct top_canvas *c, const struct top_view *v)
 {
 	const struct top_model *m = &v->model;
@@ -338,7 +338,7 @@ static void put_detail(struct top_canvas *c, const struct top_view *v)
 	rest = text.data;
 	for (int i = 0; i < DETAIL_LINES && rest && *rest; i++) {
 		line = strsep(&rest, "\n");
-		/* What does not fit ends in "…". */
+		/* The last line ends in "…" if there is more text. */
 		put_format(c, 0, c->height - 1 - DETAIL_LINES + i, c->width, STYLE_PLAIN, "%s%s",
 			   line, i + 1 == DETAIL_LINES && rest && *rest ? " …" : "");
 	}
@@ -347,7 +347,7 @@ static void put_detail(struct top_canvas *c, const struct top_view *v)
 
 /* ---- texts, title, keys ---- */
 
-/* Lines of the text, broken to the width: those from `first` on go to the screen. */
+/* Breaks the text into lines, and puts those from text_first on. */
 static void put_pane(struct top_canvas *c, struct top_view *v)
 {
 	long height = top_list_height(v, c->height), lines = 0;
@@ -359,7 +359,8 @@ static void put_pane(struct top_canvas *c, struct top_view *v)
 	for (const char *at = v->text; *at;) {
 		size_t len = strcspn(at, "\n"), cut = len;
 
-		if (len > width) /* bytes: a line with other characters is broken early */
+		/* In bytes, so that lines with other characters than ASCII are broken early. */
+		if (len > width)
 			for (cut = width; cut > width / 2 && at[cut] != ' '; cut--)
 				;
 		while (cut < len && ((unsigned char)at[cut] & 0xc0) == 0x80)

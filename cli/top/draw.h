@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Lines of cells from the model of `uncore top`, for any size: what the terminal then shows. */
+/* Draws the model of `uncore top` into cells, for a screen of any size. It knows no terminal. */
 #ifndef CLI_TOP_DRAW_H
 #define CLI_TOP_DRAW_H
 
@@ -9,22 +9,22 @@
 #define TOP_LEAST_WIDTH 60
 #define TOP_LEAST_HEIGHT 15
 
-/* What a cell means; the terminal chooses colours and attributes for that. */
+/* The meaning of a cell. screen.c has colours and attributes for it. */
 enum top_style {
 	STYLE_PLAIN,
-	STYLE_HEAD,  /* title and key lines */
-	STYLE_FAINT, /* idle, unavailable, devices */
-	STYLE_LOW,   /* load below a half of the ceiling, */
-	STYLE_MIDDLE,
-	STYLE_HIGH, /* above four fifths */
-	STYLE_MARK, /* quality is not measured */
+	STYLE_HEAD,   /* lines of the title and of the keys */
+	STYLE_FAINT,  /* idle, unavailable, devices */
+	STYLE_LOW,    /* below 50 % of the ceiling */
+	STYLE_MIDDLE, /* 50 % to 80 % */
+	STYLE_HIGH,   /* 80 % or more */
+	STYLE_MARK,   /* the value is scaled, partial, suspect or unavailable */
 	STYLE_COUNT,
 };
 
 struct top_cell {
 	wchar_t character;
 	unsigned char style;
-	bool cursor; /* in the line of the cursor */
+	bool cursor; /* it is in the line of the cursor */
 };
 
 struct top_canvas {
@@ -35,31 +35,31 @@ struct top_canvas {
 
 void top_resize(struct top_canvas *c, int width, int height);
 
-/* What is drawn: the model, and the state of the screen. */
+/* The model, and what the keys have chosen. */
 struct top_view {
 	struct top_model model;
-	const char *title;     /* the machine */
-	const char *simulated; /* the source; NULL: real counters */
+	const char *title;     /* describes the machine */
+	const char *simulated; /* the source of simulated counts; NULL: counts are real */
 	bool ascii;
 	enum units units;
 	double interval;                                                 /* seconds */
 	enum top_shown { TOP_MEAN, TOP_P99, TOP_MOST, TOP_SHOWN } shown; /* of short samples */
-	bool paused, typing; /* a filter is being typed */
-	size_t first;        /* line at the top of the list */
-	char *text;          /* help or explanation instead of the list; NULL: none */
+	bool paused, typing; /* typing: the keys go to the filter */
+	size_t first;        /* the first visible line of the list */
+	char *text;          /* shown instead of the list: help, notes, an explanation; or NULL */
 	long text_first, text_lines;
 };
 
-/* The style of a share; `limited`: there is a ceiling. */
+/* The style of a share of the ceiling. Without one (`limited` false) it is plain. */
 enum top_style top_load_style(double share, bool limited);
 
 void top_draw(struct top_canvas *c, struct top_view *v);
 
-/* The node on that row of the screen; TOP_NONE: none. */
+/* The node at line `y` of the screen; TOP_NONE: none. */
 size_t top_line_at(const struct top_view *v, int height, int y);
-/* Lines above the list; the last one has the titles. */
+/* The number of lines above the list. The last of them has the titles of the columns. */
 int top_head_lines(const struct top_view *v);
-/* Lines of the list on a screen of that height. */
+/* The number of lines of the list on a screen of that height. */
 int top_list_height(const struct top_view *v, int height);
 
 #endif

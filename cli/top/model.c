@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The tree behind the screen of `uncore top`: made of the first sample's rows, then only values
- * change. */
+/* The tree of `uncore top`. The rows of the first sample make it, and then only values change. */
 #include "top/model.h"
 
 #include <math.h>
@@ -38,7 +37,8 @@ static bool is_single(const struct uncore_row_place *place)
 	return place->pmu || place->port || place->cpu >= 0;
 }
 
-/* The row's node above: the sum over its socket, else over its role, else any sum of its metric. */
+/* The parent of a row: the sum over its socket, else the sum over its role, else any sum of its
+ * metric. */
 static size_t find_parent(const struct top_model *m, const struct uncore_row *row)
 {
 	size_t best = TOP_NONE;
@@ -60,7 +60,8 @@ static size_t find_parent(const struct top_model *m, const struct uncore_row *ro
 	return row->place->socket < 0 && !is_single(row->place) ? TOP_NONE : best;
 }
 
-/* A PMU whose memory channel has a row, and the only socket, which is the machine. */
+/* Whether another row says the same: a channel has a row beside its PMU, or the only socket has a
+ * row beside the machine. */
 static bool is_double(const struct top_model *m, const struct uncore_row *row, size_t parent)
 {
 	if (parent == TOP_NONE || row->place->port)
@@ -83,7 +84,7 @@ static bool hangs_below(const struct uncore_device *d, const struct uncore_row_p
 	return place->port && place->port == d->port;
 }
 
-/* Devices of a row that is one port, or of one PMU that counts ports. */
+/* Adds the devices below the row's port, or below the ports that its PMU counts. */
 static void add_devices(struct top_model *m, size_t node)
 {
 	const struct uncore_row_place *place = top_row(m, node)->place;
@@ -152,7 +153,8 @@ static void add_row(struct top_model *m, size_t i)
 		add_devices(m, node);
 }
 
-/* A sum over one instance needs no line for that, unless devices hang below. */
+/* Whether the node is the only one below a sum, and therefore has the same value. A node with
+ * devices below it stays. */
 static bool adds_nothing(const struct top_model *m, size_t i)
 {
 	const struct uncore_row *row = top_row(m, i);
@@ -234,7 +236,7 @@ void top_update(struct top_model *m, const struct uncore *machine,
 	if (!m->lines) {
 		make_tree(m);
 		m->begin_ns = uncore_sample_begin_ns(sample);
-		m->slot = slot - 1; /* of the first sample only its end is in the history */
+		m->slot = slot - 1; /* the first sample sets only the second of its end */
 	}
 	m->seconds = (double)(end_ns - m->begin_ns) / 1e9;
 	m->mixed = slot == m->slot ? m->mixed + 1 : 0;
@@ -251,8 +253,8 @@ void top_update(struct top_model *m, const struct uncore *machine,
 float top_history(const struct top_model *m, const struct top_node *node, unsigned ago,
 		  unsigned per)
 {
-	/* Columns begin at whole multiples of their length: a value stays in its column while that
-	 * moves. */
+	/* Columns begin at multiples of `per`, so that a value stays in its column while the
+	 * columns move. */
 	uint64_t first = (m->slot / per - ago) * per;
 	float sum = 0;
 	unsigned count = 0;
@@ -285,7 +287,7 @@ static void filter(struct top_model *m)
 			m->nodes[m->nodes[i].parent].leads = true;
 }
 
-/* A value to sort by, the greatest first; names and the order of the catalogue have none. */
+/* The value to sort by, the largest first. Sorting by name or catalogue uses none. */
 static double sort_value(const struct top_model *m, size_t node)
 {
 	const struct uncore_row *row = top_row(m, node);
@@ -294,7 +296,7 @@ static double sort_value(const struct top_model *m, size_t node)
 	if (row && m->sort == TOP_BY_SHARE)
 		value = top_share(row, NULL);
 	else if (row && m->sort == TOP_BY_VALUE && m->nodes[node].depth)
-		value = row->value; /* only places of one metric have comparable values */
+		value = row->value; /* values of two metrics cannot be compared */
 	return isfinite(value) ? value : -INFINITY;
 }
 
@@ -310,13 +312,13 @@ static int compare(const void *a, const void *b, void *model)
 	return names ? names : x < y ? -1 : x > y;
 }
 
-/* A node that does not match shows its nodes below when one of them does, open or not. */
+/* A node that does not match the filter itself is shown open if a node below it matches. */
 static bool shows_below(const struct top_node *node)
 {
 	return node->children && (node->open || (!node->matches && node->leads));
 }
 
-/* Appends the nodes below `parent`, sorted, and what is open in them. */
+/* Appends the sorted nodes below `parent`, each with its open nodes. */
 static void add_lines(struct top_model *m, size_t parent)
 {
 	size_t from = parent == TOP_NONE ? 0 : parent + 1, first, count = 0;

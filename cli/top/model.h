@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The rows of `uncore top` as a tree: metrics and events, their sockets, the channels, ports and
- * links of those, the devices below a port. It knows nothing of a terminal. */
+ * links of a socket, and the devices below a port. */
 #ifndef CLI_TOP_MODEL_H
 #define CLI_TOP_MODEL_H
 
@@ -16,62 +16,62 @@
 enum top_sort { TOP_BY_ORDER, TOP_BY_VALUE, TOP_BY_SHARE, TOP_BY_NAME, TOP_SORTS };
 
 struct top_node {
-	size_t row;    /* its index in the sample; TOP_NONE: a device */
-	size_t parent; /* a node before this one; TOP_NONE: a metric or an event */
+	size_t row;    /* index in the sample; TOP_NONE: it is a device */
+	size_t parent; /* a node before this one; TOP_NONE: this is a metric or an event */
 	char *label;
-	size_t children; /* number of nodes below, one level */
+	size_t children; /* number of nodes one level below */
 	unsigned depth;
 	bool open;
-	bool matches;             /* it or a node above it matches the filter */
-	bool leads;               /* a node below matches */
-	float history[TOP_SLOTS]; /* a ring of seconds; NaN: no value */
+	bool matches;             /* this node, or one above it, matches the filter */
+	bool leads;               /* a node below matches the filter */
+	float history[TOP_SLOTS]; /* a ring with the value of each second; NaN: none */
 };
 
 struct top_model {
 	const struct uncore *machine;
 	const struct uncore_sample *sample;
-	struct top_node *nodes; /* those above come first */
+	struct top_node *nodes; /* each after its parent */
 	size_t count;
 	enum top_sort sort;
 	char filter[64]; /* "": none */
 	size_t *lines;   /* visible nodes, from top to bottom */
 	size_t line_count;
-	size_t cursor;  /* a node; TOP_NONE: nothing is visible */
-	uint64_t slot;  /* the second of the latest values, since the clock's start */
-	unsigned mixed; /* samples in this second */
-	double seconds; /* from the first sample's begin to the latest one's end */
+	size_t cursor;  /* a node; TOP_NONE: no node is visible */
+	uint64_t slot;  /* the second of the latest sample, by its clock */
+	unsigned mixed; /* earlier samples in this second */
+	double seconds; /* from the begin of the first sample to the end of the latest one */
 	uint64_t begin_ns;
 };
 
-/* A sample whose rows have the same order each time. The first one makes the tree. */
+/* Takes a sample. The first one makes the tree, and later ones must have the same rows. */
 void top_update(struct top_model *m, const struct uncore *machine,
 		const struct uncore_sample *sample);
 void top_free(struct top_model *m);
 
-/* Makes the visible lines anew, after a change of sort, filter or open nodes. The cursor keeps its
- * node, or goes to the nearest one above. */
+/* Makes the visible lines again after a change of `sort`, `filter` or open nodes. If the node of
+ * the cursor is no longer visible, the cursor goes to the nearest node above it. */
 void top_arrange(struct top_model *m);
 
-/* NULL: a device, or TOP_NONE. */
+/* The row of a node; NULL: it is a device, or TOP_NONE. */
 const struct uncore_row *top_row(const struct top_model *m, size_t node);
 
-/* The distribution of its short samples; NULL: there are none. */
+/* The distribution of a node's short samples; NULL: there are none. */
 const struct uncore_distribution *top_distribution(const struct top_model *m, size_t node);
 
-/* Value over ceiling, or a ratio itself; NaN: unknown. `limited` (or NULL): there is a ceiling. */
+/* The value divided by its ceiling; of a ratio without ceiling the value; NaN: unknown. `*limited`
+ * (may be NULL): whether there is a ceiling. */
 double top_share(const struct uncore_row *row, bool *limited);
 
-/* Line of the cursor. */
 size_t top_cursor_line(const struct top_model *m);
 /* Moves the cursor by so many lines. */
 void top_move(struct top_model *m, long lines);
-/* Opens or closes the node at the cursor; closing one that is closed goes to the node above. */
+/* Opens or closes the node at the cursor. If it is closed already, the cursor goes to its
+ * parent. */
 void top_open(struct top_model *m, bool open);
-/* Opens all nodes, or closes them if all are open. Devices stay hidden. */
+/* Opens all nodes, or closes all if they are open. Nodes whose children are devices stay closed. */
 void top_open_all(struct top_model *m);
 
-/* The mean of some seconds up to `ago` columns before the present one, each column `per`
- * seconds. */
+/* The mean of a column of the history, which has `per` seconds. The present column has `ago` 0. */
 float top_history(const struct top_model *m, const struct top_node *node, unsigned ago,
 		  unsigned per);
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Cells to the terminal, keys and mouse from it. ncurses restores the terminal at Ctrl-Z, and its
- * mode at the continuation; signals that end the process are read from a descriptor, so that
- * screen_close() comes first. */
+/* Shows cells on the terminal, and reads keys and the mouse. ncurses handles Ctrl-Z. Signals that
+ * end the process are read from a descriptor, so that screen_close() is called before. */
 #include "top/screen.h"
 
 #include <langinfo.h>
@@ -46,7 +45,7 @@ bool screen_open(bool *ascii)
 
 	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO) || !term)
 		return false;
-	/* Characters only: numbers are printed without the locale. */
+	/* Only LC_CTYPE, since numbers must not follow the locale. */
 	if (!setlocale(LC_CTYPE, "") || strcmp(nl_langinfo(CODESET), "UTF-8") != 0 ||
 	    strcmp(term, "linux") == 0 || strncmp(term, "vt", 2) == 0)
 		*ascii = true;
@@ -87,7 +86,7 @@ void screen_size(int *width, int *height)
 	getmaxyx(stdscr, *height, *width);
 }
 
-/* Cells of one look at a time. */
+/* Writes each run of cells with the same attributes at once. */
 static void put_line(const struct top_cell *cells, int width, int y)
 {
 	wchar_t text[256];

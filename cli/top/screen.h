@@ -7,17 +7,16 @@
 
 #include "top/draw.h"
 
-/* True when standard input and output are a terminal that can show a screen; it is taken over then,
- * until screen_close(), also when the process calls exit(). `ascii` is set when only ASCII can be
- * shown. */
+/* Takes over the terminal until screen_close(), which exit() calls, too. False: standard input or
+ * output is no terminal that can show a screen. Sets *ascii if it can show only ASCII. */
 bool screen_open(bool *ascii);
 void screen_close(void);
 
 void screen_size(int *width, int *height);
-/* Shows the cells; ncurses writes those that differ from what the terminal shows. */
+/* Shows the cells. ncurses writes only cells that have changed. */
 void screen_show(const struct top_canvas *c);
-/* The next key that is there, an ASCII character or curses' number of it; ERR: none. Of KEY_MOUSE
- * `*y` is the line, and the wheel is KEY_SR and KEY_SF. */
+/* The next key that was typed, as an ASCII character or curses' number; ERR: none. The wheel of the
+ * mouse is KEY_SR and KEY_SF; for KEY_MOUSE *y is the line. */
 int screen_key(int *y);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The screen of `uncore top`: a sink for intervals, which end by its own ticker, by time or by a
- * key. */
+/* The screen of `uncore top`: keys, and a sink with a ticker of its own, since keys can end an
+ * interval. */
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
@@ -25,10 +25,10 @@ struct top {
 	struct top_canvas canvas;
 	int tick_fd;
 	uint64_t interval_ns, end_ns; /* 0: no end */
-	uint64_t samples;             /* short ones of this interval */
-	bool open;                    /* the screen */
-	bool changed;                 /* it is to be drawn */
-	bool due;                     /* the counters are to be read */
+	uint64_t samples;             /* short samples of this interval */
+	bool open;                    /* the screen was opened */
+	bool changed;                 /* the screen must be drawn */
+	bool due;                     /* the counters must be read */
 	bool quit;
 };
 
@@ -77,7 +77,7 @@ static void show_notes(struct top *t)
 	show_text(&t->view, text.len ? text.data : cli_copy("There are no notes.\n"));
 }
 
-/* The metric at the cursor, as `uncore explain` has it. */
+/* Shows the text of `uncore explain` for the metric at the cursor. */
 static void show_explanation(struct top *t)
 {
 	const struct top_model *m = &t->view.model;
@@ -104,8 +104,8 @@ static void show_explanation(struct top *t)
 
 static void set_interval(struct top *t, uint64_t interval_ns)
 {
-	const bool samples =
-		t->request->sample_ns && !t->cli->replay; /* that has them in its intervals */
+	/* A recording has its short samples in its intervals. */
+	const bool samples = t->request->sample_ns && !t->cli->replay;
 	const uint64_t tick_ns = samples ? t->request->sample_ns : interval_ns;
 	const struct timespec tick = cli_time_of(tick_ns);
 	const struct itimerspec spec = {.it_value = tick, .it_interval = tick};
@@ -117,7 +117,6 @@ static void set_interval(struct top *t, uint64_t interval_ns)
 	timerfd_settime(t->tick_fd, 0, &spec, NULL);
 }
 
-/* The next of 0.1, 0.2, 0.5, 1 ... s. */
 static void step_interval(struct top *t, bool longer)
 {
 	static const uint64_t steps[] = {100, 200, 500, 1000, 2000, 5000, 10000, 30000, 60000};
@@ -175,7 +174,7 @@ static void click(struct top *t, int y)
 	toggle(&t->view.model);
 }
 
-/* True when the key moves the list or the text. */
+/* Moves the list or the text. False: the key is for something else. */
 static bool scroll_by(struct top *t, int key)
 {
 	const long page = top_list_height(&t->view, t->canvas.height);
@@ -201,7 +200,7 @@ static bool scroll_by(struct top *t, int key)
 	return false;
 }
 
-/* The last interval of a recording stays on the screen. */
+/* At the end of a recording its last interval stays on the screen. */
 static void read_now(struct top *t)
 {
 	const struct replay *replay = t->cli->replay;
@@ -300,7 +299,7 @@ static void draw(struct top *t)
 	t->changed = false;
 }
 
-/* Milliseconds that are left of --timeout; -1: without a limit. */
+/* The rest of --timeout in milliseconds; -1: there is no limit. */
 static int rest(const struct top *t)
 {
 	uint64_t now = cli_now_ns();
@@ -310,7 +309,8 @@ static int rest(const struct top *t)
 	return now >= t->end_ns ? 0 : (int)((t->end_ns - now) / NS_PER_MS % INT32_MAX) + 1;
 }
 
-/* WAKE_TICK: nothing is to be read yet. */
+/* Reads the timer. WAKE_SAMPLE: a short sample must be read; WAKE_TICK: go on waiting, unless an
+ * interval is `due`. */
 static enum wake take_tick(struct top *t)
 {
 	uint64_t ticks;
@@ -341,7 +341,7 @@ static enum wake watch(struct ticker *ticker)
 	while (!t->quit && !t->due && wake == WAKE_TICK) {
 		if (t->changed)
 			draw(t);
-		/* A resize interrupts poll(). ncurses returns it as a key. */
+		/* The signal of a resize interrupts poll(), and ncurses returns it as a key. */
 		if (poll(fds, 3, rest(t)) < 0)
 			memset(&fds[1].revents, 0, sizeof(fds[1].revents));
 		while (!t->quit && !t->due && (key = screen_key(&y)) != ERR) {
@@ -358,7 +358,7 @@ static enum wake watch(struct ticker *ticker)
 	return t->due && t->cli->replay && t->cli->replay->gap ? WAKE_RESUME : wake;
 }
 
-/* Any signal that ends the process would leave the terminal as it is then. */
+/* A signal that ended the process at once would not restore the terminal. */
 static int open_ticker(struct ticker *ticker)
 {
 	int status = signals_open(&ticker->signals);
@@ -406,7 +406,7 @@ static const struct ticker_kind top_ticker = {
 
 /* ---- the sink ---- */
 
-/* The terminal may not be able to show a screen: then nothing is counted here. */
+/* If the terminal cannot show a screen, the error ends the loop, and top_run() tells its caller. */
 static int open_screen(void *context, const struct uncore_monitor *m)
 {
 	struct top *t = context;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* The screen of `uncore top`; only there when uncore is built with curses (UNCORE_TOP). */
+/* The screen of `uncore top`, if uncore is built with curses (UNCORE_TOP). */
 #ifndef CLI_TOP_H
 #define CLI_TOP_H
 
 #include "loop/request.h"
 
-/* Counts on a screen that fills the terminal, until the user ends it: rows of request->tree.
- * `*shown` stays false without an error when the terminal cannot show one. */
+/* Counts the request, which must have `tree`, and shows it on the whole terminal until the user
+ * ends it. If the terminal cannot show a screen, *shown is false without an error. */
 int top_run(struct cli *cli, const struct request *request, bool ascii, bool *shown);
 
 #endif

@@ -1,24 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* The thread that checks passwords: bcrypt takes so long that no other thread waits for it. */
-#include <netinet/in.h>
+/* The thread that checks passwords: bcrypt takes long, and other threads must not wait for it. */
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 
 #include "base/cli.h"
 #include "serve/server.h"
 
-#define FORGET_NS (60 * NS_PER_S) /* wrong passwords of an address */
+#define FORGET_NS (60 * NS_PER_S) /* after which wrong passwords of an address do not count */
 
-/* What one client can have many addresses of counts as one: of IPv6 the network of 64 bits. */
+/* One client can have all addresses of an IPv6 network of 64 bits, which therefore counts as one
+ * address. */
 static void take_address(unsigned char into[ORIGIN_BYTES], int fd)
 {
-	union {
-		struct sockaddr any;
-		struct sockaddr_in in;
-		struct sockaddr_in6 in6;
-		struct sockaddr_storage room;
-	} a = {0};
+	union address a = {0};
 	socklen_t length = sizeof(a);
 
 	memset(into, 0, ORIGIN_BYTES);
@@ -32,8 +26,8 @@ static void take_address(unsigned char into[ORIGIN_BYTES], int fd)
 		memcpy(into, a.in6.sin6_addr.s6_addr, 8);
 }
 
-/* That of the client, in place of the one that was seen longest ago and has no password to be
- * checked. */
+/* The origin of a client. A new one replaces the one that was seen longest ago, except for those
+ * with passwords to be checked. */
 static struct origin *origin_of(struct http *h, int fd)
 {
 	unsigned char address[ORIGIN_BYTES];
@@ -54,7 +48,7 @@ static struct origin *origin_of(struct http *h, int fd)
 		    (oldest->waiting ? UINT64_MAX : oldest->seen_ns))
 			oldest = o;
 	}
-	/* There are more connections than origins: when all wait, two addresses share one. */
+	/* There may be more clients than origins: if all origins wait, two addresses share one. */
 	if (!oldest->waiting)
 		*oldest = (struct origin){.seen_ns = now};
 	memcpy(oldest->address, address, ORIGIN_BYTES);
@@ -71,8 +65,9 @@ void password_ask(struct http *h, struct connection *c, const char *authorizatio
 	pthread_cond_signal(&h->asked);
 }
 
-/* Wrong passwords from some addresses do not keep others waiting: the address with the fewest is
- * next, and of one address the password that waits longest. NULL: none waits. With the lock. */
+/* The next password to check; NULL: none waits. The address with the fewest wrong passwords is
+ * first, so that many of them from one address do not delay others. Among its passwords the oldest
+ * one is first, which is the last of the list. Call with the lock held. */
 static struct connection *next_asked(struct http *h)
 {
 	struct connection *next = NULL;
@@ -83,7 +78,8 @@ static struct connection *next_asked(struct http *h)
 	return next;
 }
 
-/* Call with the lock held. libmicrohttpd does not free a suspended connection, so `c` is valid. */
+/* libmicrohttpd does not free a suspended connection, so that `c` is valid. Call with the lock
+ * held. */
 static void answer_asked(struct connection *c, bool right)
 {
 	c->check = right ? RIGHT : WRONG;
@@ -109,7 +105,7 @@ static void *run(void *context)
 			continue;
 		}
 		right = false;
-		/* Not of a client that was cut while it waited. */
+		/* A client that was cut meanwhile is refused without a check. */
 		if (c->deadline_ns != UINT64_MAX) {
 			web_login_begin(&login, h->servers->web, c->authorization);
 			pthread_mutex_unlock(&h->lock);

@@ -11,7 +11,7 @@
 
 #define FILE_MOST (1u << 20)
 #define MOST_LEVELS 16
-#define MOST_KEYS 4096 /* they are compared pair by pair */
+#define MOST_KEYS 4096 /* limited because each key is compared with all others */
 
 struct reader {
 	yaml_parser_t parser;
@@ -28,7 +28,7 @@ static bool fail(const struct reader *r, const yaml_mark_t *at, const char *what
 	return false;
 }
 
-/* Reads the next event in place of the current one. */
+/* Replaces the current event by the next one. */
 static bool next(struct reader *r)
 {
 	const yaml_event_t *event = &r->event;
@@ -61,7 +61,7 @@ static struct setting *add(struct settings *s, struct setting setting)
 	return &s->items[s->count++];
 }
 
-/* The current event is a key of the map `above`. */
+/* Takes the current event as a key of the map `above`. */
 static bool take_key(struct reader *r, const char *above, struct setting *key)
 {
 	const yaml_event_t *event = &r->event;
@@ -87,7 +87,7 @@ static bool take_key(struct reader *r, const char *above, struct setting *key)
 	return true;
 }
 
-/* Skips a list, which has begun with the current event. */
+/* Skips the list that begins with the current event. */
 static bool skip(struct reader *r)
 {
 	for (int depth = 1; depth;) {
@@ -101,7 +101,7 @@ static bool skip(struct reader *r)
 	return true;
 }
 
-/* Adds the settings of a map, which has begun with the current event. */
+/* Adds the settings of the map that begins with the current event. */
 static bool read_map(struct reader *r, const char *above, int level)
 {
 	if (level > MOST_LEVELS)
@@ -125,7 +125,7 @@ static bool read_map(struct reader *r, const char *above, int level)
 			s.text = cli_copy((const char *)r->event.data.scalar.value);
 		if (!good)
 			return false;
-		/* A map is a setting only if it is empty. */
+		/* A map is no setting, but the texts in it are, unless it is empty. */
 		if (r->out->count == before)
 			add(r->out, s)->name = cli_copy(s.name);
 	}
@@ -163,7 +163,7 @@ int settings_read(struct settings *out, const char *path)
 	if (why || !yaml_parser_initialize(&r.parser)) {
 		cli_error("%s: %s", path, why ? why : "out of memory");
 	} else {
-		/* Else libyaml would take UTF-16, too. */
+		/* Without this libyaml would accept UTF-16, too. */
 		yaml_parser_set_encoding(&r.parser, YAML_UTF8_ENCODING);
 		yaml_parser_set_input_string(&r.parser, (const unsigned char *)buffer_text(&text),
 					     text.len);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Texts in a file of YAML maps, with their lines. Anchors, tags, repeated keys and files over 1 MiB
- * are refused. */
+/* Reads the texts of a YAML file of maps, with their lines. It refuses anchors, tags, repeated keys
+ * and files over 1 MiB. */
 #ifndef CLI_SETTINGS_H
 #define CLI_SETTINGS_H
 
 #include <stddef.h>
 
 struct setting {
-	char *name;       /* the keys of its maps and its own, joined by dots */
+	char *name;       /* its key, after those of the maps around it: "tls.key_file" */
 	char *text;       /* NULL: it is a list, or an empty map */
 	int line, column; /* of the key, from 1 */
 	int text_line, text_column;
@@ -18,7 +18,7 @@ struct settings {
 	size_t count;
 };
 
-/* Prints what is wrong, with the line. Returns an exit code. To be freed in any case. */
+/* Prints an error with its line. Returns an exit code. Call settings_free() in any case. */
 int settings_read(struct settings *out, const char *path);
 void settings_free(struct settings *s);
 

@@ -15,19 +15,19 @@
 #include "base/cli.h"
 #include "serve/access/settings.h"
 
-#define WEB_SALTED 29 /* characters before the hash itself */
-#define COST_LEAST 4  /* bcrypt's own limit */
-#define COST_MOST 15  /* 3 s: each step doubles the time. Prometheus takes 31, which is days */
-#define FILE_MOST (1u << 20) /* of a certificate or key, in bytes */
+#define WEB_SALTED 29        /* characters before the hash itself */
+#define COST_LEAST 4         /* bcrypt's own limit */
+#define COST_MOST 15         /* takes 3 s; each step doubles the time */
+#define FILE_MOST (1u << 20) /* bytes of a certificate or key */
 
 /* ---- keys ---- */
 
 struct key {
 	const char *name;
-	/* A sentence that begins with "is", or NULL. */
+	/* Stores a value. Returns NULL, or the end of an error: "is ...". */
 	const char *(*take)(struct web_config *w, const char *text, const struct key *k);
-	size_t at; /* in the configuration */
-	const char *const *words;
+	size_t at;                /* offset in the configuration */
+	const char *const *words; /* the end of an error, then the possible values */
 };
 
 static const char *take_text(struct web_config *w, const char *text, const struct key *k)
@@ -36,7 +36,7 @@ static const char *take_text(struct web_config *w, const char *text, const struc
 	return NULL;
 }
 
-/* A path is relative to the file that names it. */
+/* Paths are relative to the directory of the configuration, as in Prometheus. */
 static const char *take_path(struct web_config *w, const char *text, const struct key *k)
 {
 	const char *slash = strrchr(w->file.path, '/');
@@ -59,7 +59,6 @@ static const char *take_word(struct web_config *w, const char *text, const struc
 	return NULL;
 }
 
-/* The first of them is the sentence of an error. */
 static const char *const clients[] = {
 	"is NoClientCert, VerifyClientCertIfGiven or RequireAndVerifyClientCert", "NoClientCert",
 	"VerifyClientCertIfGiven", "RequireAndVerifyClientCert", NULL};
@@ -77,7 +76,8 @@ static const struct key keys[] = {
 	{HEADER "X-Frame-Options", take_text, AT(headers[2]), NULL},
 	{HEADER "X-XSS-Protection", take_text, AT(headers[3]), NULL},
 	{HEADER "Strict-Transport-Security", take_text, AT(headers[4]), NULL},
-	{"http_server_config.http2", take_word, AT(http2), booleans}, /* never offered */
+	{"http_server_config.http2", take_word, AT(http2),
+	 booleans}, /* accepted, but not offered */
 	{"tls_server_config.cert_file", take_path, AT(certificate.path), NULL},
 	{"tls_server_config.key_file", take_path, AT(key.path), NULL},
 	{"tls_server_config.client_ca_file", take_path, AT(client_ca.path), NULL},
@@ -97,7 +97,7 @@ static int cost_of(const char *hash)
 	return (hash[4] - '0') * 10 + hash[5] - '0';
 }
 
-/* A hash that no password has is refused, as no user could log in, and a cost that takes
+/* Refuses hashes that no password can have, since the user could not log in, and costs that take
  * minutes. */
 static const char *check_hash(const char *hash)
 {
@@ -150,7 +150,7 @@ static int take(struct web_config *w, const struct setting *s)
 		buffer_free(&known);
 		return CLI_RUNTIME;
 	}
-	/* Neither files nor headers have line breaks. */
+	/* A line break in a header would begin another header. */
 	if (!s->text || !*s->text || strpbrk(s->text, "\r\n"))
 		wrong = "is a text of one line";
 	else
@@ -214,7 +214,7 @@ static bool is_changed(const struct web_file *file)
 	       now.st_ctim.tv_nsec != old->st_ctim.tv_nsec;
 }
 
-/* What the keys are together. */
+/* Checks keys that depend on each other. */
 static bool check(struct web_config *w)
 {
 	static const char *const names[] = {"1.0", "1.1", "1.2", "1.3"};
@@ -245,7 +245,7 @@ int web_read(struct web_config **out, const char *path)
 	*w = (struct web_config){
 		.file.path = cli_copy(path), .min_version = TLS_1_2, .max_version = TLS_1_3};
 	right = read_keys(w) && check(w);
-	/* All of them, for web_changed(). */
+	/* All files are read after an error, too: web_changed() needs their times. */
 	right &= read_file(&w->certificate);
 	right &= read_file(&w->key);
 	right &= read_file(&w->client_ca);
@@ -324,7 +324,7 @@ bool web_is_known(const struct web_config *w, const char *authorization)
 	return known;
 }
 
-/* "Basic " and base64 of user:password. */
+/* Returns "user:password" of "Basic BASE64", or NULL. */
 static char *decode(const char *authorization)
 {
 	static const char scheme[] = "Basic ";
@@ -338,7 +338,7 @@ static char *decode(const char *authorization)
 	coded.size = (unsigned)strlen(authorization);
 	if (gnutls_base64_decode2(&coded, &text) < 0)
 		return NULL;
-	/* bcrypt would take the password up to a NUL for all of it. */
+	/* crypt_rn() would end the password at a NUL. */
 	if (!memchr(text.data, '\0', text.size))
 		copy = calloc(1, (size_t)text.size + 1);
 	if (copy)
@@ -377,12 +377,12 @@ bool web_login_check(const struct web_login *l)
 
 	if (l->most && data) {
 		found = crypt_rn(l->password, l->hash, data, sizeof(*data));
-		/* Behind the salt, of which not all bits count. */
+		/* Without the salt, since not all of its bits count. */
 		right = found && strlen(found) == WEB_HASH && l->is_user &&
 			gnutls_memcmp(found + WEB_SALTED, l->hash + WEB_SALTED,
 				      WEB_HASH - WEB_SALTED) == 0;
-		/* Each cost takes twice the time of the one before: those of c, c, c + 1 ... m - 1
-		 * together are that of m. */
+		/* Each cost takes twice the time of the cost below. The times of c (above), c,
+		 * c + 1 ... m - 1 add up to the time of m. */
 		memcpy(setting, l->hash, sizeof(setting));
 		for (int cost = cost_of(l->hash); !right && cost < l->most; cost++) {
 			setting[4] = (char)('0' + cost / 10);

@@ -8,22 +8,22 @@
 #include <stddef.h>
 #include <sys/stat.h>
 
-/* Certificates of clients. */
+/* Whether clients need a certificate. */
 enum web_client { WEB_NO_CERTIFICATE, WEB_IF_GIVEN, WEB_REQUIRED };
 
-/* A file that a change of is looked for. */
+/* A file of which web_changed() looks for changes. */
 struct web_file {
 	char *path; /* NULL: none */
 	char *text;
-	struct stat st; /* before it was read; all 0: it could not be */
+	struct stat st; /* before the file was read; all 0: stat() failed */
 };
 
-#define WEB_HASH 60 /* of bcrypt: "$2y$10$", 22 of salt, 31 */
+#define WEB_HASH 60 /* characters of bcrypt: "$2y$10$", 22 of the salt, 31 of the hash */
 #define WEB_DIGEST 32
 struct web_user {
 	char *name, *hash;
-	bool known;                       /* it has come with the right password, */
-	unsigned char digest[WEB_DIGEST]; /* in this Authorization header */
+	bool known;                       /* a request had the right password */
+	unsigned char digest[WEB_DIGEST]; /* of the Authorization header of that request */
 };
 
 #define WEB_HEADERS 5
@@ -35,12 +35,11 @@ struct web_config {
 	struct web_user *users;
 	size_t user_count;
 	char *headers[WEB_HEADERS]; /* values; NULL: not set */
-	char priorities[80];        /* of GnuTLS */
+	char priorities[80];        /* TLS versions, as a priority string of GnuTLS */
 };
 
-/* Reads the file and the files that it names. NULL: no file, an empty configuration. Prints what is
- * wrong. Returns an exit code; after an error *out serves for web_changed() only: whether another
- * try is worth it. */
+/* Reads the file (NULL: none, the configuration is empty) and the files that it names. Prints an
+ * error, and returns an exit code. After an error *out can only be used for web_changed(). */
 int web_read(struct web_config **out, const char *path);
 bool web_changed(const struct web_config *w);
 void web_free(struct web_config *w);
@@ -53,21 +52,24 @@ bool web_is_closed(const struct web_config *w);
 /* Whether GnuTLS' session (NULL: no TLS) has the certificate that is asked for. */
 bool web_has_certificate(const struct web_config *w, void *session);
 
-/* Whether the header has come with the right password before. */
+/* Whether an earlier request with the same Authorization header had the right password. */
 bool web_is_known(const struct web_config *w, const char *authorization);
 
-/* A login to be checked: copies, as the configuration may be replaced meanwhile. */
+/* A login to be checked. It has copies, since the configuration may be replaced during the
+ * check. */
 struct web_login {
-	char *name, *password;   /* NULL: malformed */
-	char hash[WEB_HASH + 1]; /* of an unknown user any */
-	int most;                /* the highest cost of all users */
+	char *name, *password;   /* NULL: the header is malformed */
+	char hash[WEB_HASH + 1]; /* of the user; of an unknown user that of another one */
+	int most;                /* the highest bcrypt cost of all users */
 	bool is_user;
 };
 void web_login_begin(struct web_login *l, const struct web_config *w, const char *authorization);
-/* Takes the time of the highest cost when the password is wrong, for any user. */
+/* A wrong password takes the time of the highest cost, so that the time tells nothing about
+ * users. */
 bool web_login_check(const struct web_login *l);
 void web_login_free(struct web_login *l);
-/* For web_is_known(), after a right password. False: the configuration has that user no more. */
+/* Call after a right password: web_is_known() is true from then on. False: the configuration does
+ * not have this user any more. */
 bool web_remember(struct web_config *w, const char *authorization, const struct web_login *l);
 
 #endif

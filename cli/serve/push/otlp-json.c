@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A request has the same series, names and values as the text that a scrape gets. The names and
- * values of labels need no other escapes in JSON than in OpenMetrics. */
+/* A request of OTLP has the same series and values as the text that a scrape gets. Labels and help
+ * need the same escapes in JSON as in OpenMetrics. */
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -50,7 +50,7 @@ static const struct unit *unit_of(const char *word)
 
 /* ---- families ---- */
 
-/* "uncore_memory_read_bytes" in bytes: "uncore.memory.read" in "By". */
+/* "uncore_memory_read_bytes" with the unit "bytes" becomes "uncore.memory.read" with "By". */
 static void put_head(struct maker *m)
 {
 	static const char *const types[] = {
@@ -97,7 +97,7 @@ static void begin_family(void *context, const struct family_head *head)
 
 /* ---- samples ---- */
 
-/* name="value",... The quotes of the values are those of JSON. */
+/* Labels are name="value",... The quoted values are JSON strings already. */
 static void put_attributes(struct buffer *to, const char *labels)
 {
 	buffer_puts(to, "\"attributes\":[");
@@ -126,7 +126,7 @@ static void begin_point(struct maker *m, const char *labels)
 	buffer_printf(m->to, "\"timeUnixNano\":\"%" PRIu64 "\",", m->now_ns);
 }
 
-/* Of a bucket `le` is the last label. The buckets of OTLP do not have the counts of those below. */
+/* The limit is the last label, `le`. In OTLP the count of a bucket excludes the buckets below. */
 static void take_bucket(struct maker *m, const char *labels, double count)
 {
 	static const char last[] = ",le=\"";
@@ -139,7 +139,7 @@ static void take_bucket(struct maker *m, const char *labels, double count)
 			      (int)strcspn(limit, "\""), limit);
 }
 
-/* A count has 64 bits, which JSON has as a text. */
+/* JSON of protobuf writes 64-bit numbers as strings. */
 static void take_count(struct maker *m, const char *labels, double count)
 {
 	begin_point(m, labels);

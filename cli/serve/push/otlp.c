@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* The thread that sends requests of OTLP by libcurl. */
 #include "serve/push/otlp.h"
 
 #include <curl/curl.h>
@@ -15,21 +16,22 @@
 #include "base/cli.h"
 
 #define TIMEOUT_MS 10000       /* of a request; OpenTelemetry's default */
-#define LAST_NS (3 * NS_PER_S) /* for the last request, when the process ends */
-#define RETRY_NS NS_PER_S      /* the first time, and twice as long each time after, up to: */
+#define LAST_NS (3 * NS_PER_S) /* of the last request, when the process ends */
+#define RETRY_NS NS_PER_S /* wait after the first failure; each further wait is twice as long */
 #define RETRY_MOST_NS (60 * NS_PER_S)
 #define ANSWER_ROOM 4096
-#define AUTHORITY_MOST (16u << 20) /* bytes */
+#define AUTHORITY_MOST (16u << 20) /* bytes of OTEL_EXPORTER_OTLP_CERTIFICATE */
 
 /* The functions of libcurl that are used, without their prefix. */
-#define FUNCTIONS(DO)                                                                         \
-	DO(global_init)                                                                       \
-	DO(easy_init)                                                                         \
-	DO(easy_setopt) DO(easy_perform) DO(easy_getinfo) DO(easy_strerror) DO(easy_unescape) \
-		DO(easy_cleanup) DO(free) DO(slist_append) DO(slist_free_all)
+#define FUNCTIONS(DO)                                                                          \
+	DO(global_init)                                                                        \
+	DO(easy_init)                                                                          \
+	DO(easy_setopt)                                                                        \
+	DO(easy_perform) DO(easy_getinfo) DO(easy_strerror) DO(easy_unescape) DO(easy_cleanup) \
+		DO(free) DO(slist_append) DO(slist_free_all)
 
-/* libcurl with all that it needs would double the time that each start of the command takes: it is
- * loaded when it is needed. */
+/* libcurl and its dependencies would double the time of each start of the command. Therefore they
+ * are loaded only for --otlp. */
 struct curl_library {
 	void *handle;
 #define MEMBER(name) __typeof__(&curl_##name) name;
@@ -45,14 +47,14 @@ struct otlp {
 	uint64_t start_ns; /* since 1970 */
 	pthread_t thread;
 	bool running;
-	pthread_mutex_t lock; /* for what follows */
+	pthread_mutex_t lock; /* protects what follows */
 	pthread_cond_t changed;
 	struct buffer body; /* of the request to be sent; empty: none */
 	bool stopping;
-	uint64_t stop_ns; /* when the last request is cut */
-	/* The thread's. */
-	bool failed;                /* the last request, which was reported */
-	uint64_t wait_ns, retry_ns; /* how long it waits before it tries again, and until when */
+	uint64_t stop_ns; /* when the last request is aborted */
+	/* Used by the thread. */
+	bool failed;                /* the last request failed, and this was reported */
+	uint64_t wait_ns, retry_ns; /* the wait before it tries again, and the end of the wait */
 	char answer[ANSWER_ROOM];
 	size_t answer_len;
 };
@@ -61,8 +63,8 @@ struct otlp {
 
 static int load(struct curl_library *lib)
 {
-	/* Debian's with GnuTLS first: serve has GnuTLS loaded already. The interface is the
-	 * same. */
+	/* First Debian's libcurl with GnuTLS, which serve has loaded already. Both have the same
+	 * interface. */
 	static const char *const names[] = {"libcurl-gnutls.so.4", "libcurl.so.4"};
 	const struct {
 		const char *name;
@@ -95,7 +97,7 @@ static char *trim(char *text)
 	return text;
 }
 
-/* "name=value,name=value", with percent signs: calls take() for each. */
+/* Calls take() for each pair of "name=value,name=value", in which characters may be "%2C". */
 static void read_list(struct otlp *o, const char *variable, void *into,
 		      void (*take)(struct otlp *o, void *into, const char *name, const char *value))
 {
@@ -130,12 +132,12 @@ static void add_header(struct otlp *o, void *into, const char *name, const char 
 static void add_attribute(struct otlp *o, void *into, const char *name, const char *value)
 {
 	(void)o;
-	/* Without effect when the text is no UTF-8. */
+	/* A value that is not UTF-8 is left out. */
 	json_object_set_new(into, name, json_string(value));
 }
 
-/* The resource: this process, on this machine. Collectors make `job` and `instance` of Prometheus
- * of service.name and service.instance.id. */
+/* The resource is this process on this machine. Collectors turn service.name and
+ * service.instance.id into Prometheus' labels `job` and `instance`. */
 static char *make_resource(struct otlp *o)
 {
 	json_t *found = json_object(), *list = json_array(), *value;
@@ -175,7 +177,7 @@ static size_t take_answer(char *data, size_t size, size_t count, void *context)
 	return len;
 }
 
-/* Is called about once a second. */
+/* libcurl calls it about once a second during a request. */
 static int is_cut(void *context, curl_off_t a, curl_off_t b, curl_off_t c, curl_off_t d)
 {
 	struct otlp *o = context;
@@ -194,7 +196,8 @@ static void set_request(struct otlp *o)
 	const char *authority = getenv("OTEL_EXPORTER_OTLP_CERTIFICATE");
 
 	o->headers = lib->slist_append(o->headers, "Content-Type: application/json");
-	/* Without it libcurl waits a second for servers that do not know it. */
+	/* Otherwise libcurl sends "Expect: 100-continue", and waits a second for servers that do
+	 * not support it. */
 	o->headers = lib->slist_append(o->headers, "Expect:");
 	lib->easy_setopt(o->curl, CURLOPT_URL, o->url);
 	lib->easy_setopt(o->curl, CURLOPT_HTTPHEADER, o->headers);
@@ -210,8 +213,8 @@ static void set_request(struct otlp *o)
 		lib->easy_setopt(o->curl, CURLOPT_CAINFO, authority);
 }
 
-/* The collector's own words: "message" of an error, "errorMessage" of a part that it has
- * refused. */
+/* Adds the text of the collector: `message` of an error, or (`partial`) `errorMessage` if it has
+ * rejected some values. */
 static void put_answer(const struct otlp *o, struct buffer *reason, bool partial)
 {
 	json_t *answer = json_loadb(o->answer, o->answer_len, 0, NULL);
@@ -219,7 +222,7 @@ static void put_answer(const struct otlp *o, struct buffer *reason, bool partial
 	const char *message =
 		json_string_value(json_object_get(part, partial ? "errorMessage" : "message"));
 	json_t *rejected = json_object_get(part, "rejectedDataPoints");
-	/* A number of 64 bits is a text. */
+	/* JSON of protobuf writes 64-bit numbers as strings, but some collectors write numbers. */
 	long count = json_is_string(rejected) ? strtol(json_string_value(rejected), NULL, 10)
 					      : (long)json_integer_value(rejected);
 
@@ -230,8 +233,8 @@ static void put_answer(const struct otlp *o, struct buffer *reason, bool partial
 	json_decref(answer);
 }
 
-/* Sends a request. Returns whether it is worth another try; `reason` is empty when all of it was
- * taken. */
+/* Sends a request. Returns whether it may succeed later; `reason` stays empty if the collector has
+ * accepted all of it. */
 static bool post(struct otlp *o, const struct buffer *body, struct buffer *reason)
 {
 	const struct curl_library *lib = &o->lib;
@@ -255,7 +258,7 @@ static bool post(struct otlp *o, const struct buffer *body, struct buffer *reaso
 
 /* ---- the thread ---- */
 
-/* After a failure each wait is twice as long, or what the collector asks for. */
+/* Each wait is twice as long as the last one, or as the collector asks (Retry-After). */
 static uint64_t next_wait(struct otlp *o)
 {
 	uint64_t wait_ns = o->wait_ns ? 2 * o->wait_ns : RETRY_NS;
@@ -267,7 +270,7 @@ static uint64_t next_wait(struct otlp *o)
 	return wait_ns < RETRY_MOST_NS ? wait_ns : RETRY_MOST_NS;
 }
 
-/* Waits for a request, and after a failure for the time. False: the end. */
+/* Waits for a request, and after a failure until retry_ns. False: the end. */
 static bool wait_for_body(struct otlp *o)
 {
 	while (!o->stopping && (!o->body.len || cli_now_ns() < o->retry_ns)) {
@@ -319,7 +322,7 @@ static void *run(void *context)
 
 /* ---- the interface ---- */
 
-/* libcurl opens it at each request, and would wait for the writer of a FIFO. */
+/* libcurl opens this file at each request, and would wait for the writer of a FIFO. */
 static int check_authority(void)
 {
 	const char *path = getenv("OTEL_EXPORTER_OTLP_CERTIFICATE");
@@ -367,7 +370,7 @@ int otlp_open(struct otlp **out, const char *url)
 	pthread_cond_init(&o->changed, &clock);
 	pthread_condattr_destroy(&clock);
 	pthread_mutex_init(&o->lock, NULL);
-	/* A server without a path has the one of the standard. */
+	/* The standard's path, if the URL has none. */
 	buffer_puts(&whole, url);
 	if (!strchr(strstr(url, "://") + 3, '/'))
 		buffer_puts(&whole, "/v1/metrics");
@@ -431,7 +434,7 @@ void otlp_close(struct otlp *o)
 		o->lib.easy_cleanup(o->curl);
 	if (o->headers)
 		o->lib.slist_free_all(o->headers);
-	/* The library stays loaded: what it has allocated is reachable. */
+	/* The library stays loaded: otherwise LeakSanitizer would report what it keeps. */
 	pthread_cond_destroy(&o->changed);
 	pthread_mutex_destroy(&o->lock);
 	buffer_free(&o->body);

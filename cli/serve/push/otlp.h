@@ -9,8 +9,8 @@
 
 struct otlp;
 
-/* Loads libcurl, and reads the variables of the environment that OpenTelemetry has for credentials
- * and attributes. Returns an exit code. */
+/* Loads libcurl, and reads OpenTelemetry's environment variables for credentials and attributes.
+ * Returns an exit code. */
 int otlp_open(struct otlp **out, const char *url);
 /* Starts the thread that sends. Returns an exit code. */
 int otlp_start(struct otlp *o);
@@ -18,7 +18,7 @@ int otlp_start(struct otlp *o);
  * the same sums and more. */
 void otlp_publish(struct otlp *o, const struct series_set *set, const struct uncore *u,
 		  const struct exposition_self *self);
-/* Sends the last request if the collector answers, and ends the thread. NULL: nothing. */
+/* Sends the last request if the collector answers, and ends the thread. Accepts NULL. */
 void otlp_close(struct otlp *o);
 
 /* Adds a request. Its sums began at `start_ns`; `resource` is the JSON of its attributes. */

@@ -13,7 +13,7 @@ int textfile_write(struct textfile *t, const struct buffer *text)
 	struct buffer temporary = {0};
 	int error;
 
-	/* A name that the collector does not read (*.prom). */
+	/* The collector reads only *.prom. */
 	buffer_printf(&temporary, "%s.new", t->path);
 	error = buffer_replace(text, AT_FDCWD, temporary.data, t->path, false);
 	buffer_free(&temporary);

@@ -10,17 +10,17 @@
 
 struct textfile {
 	const char *path;     /* NULL: none */
-	uint64_t interval_ns; /* that it is written at, or later */
-	uint64_t written_ns;  /* when that was tried last; 0: not yet */
+	uint64_t interval_ns; /* shortest time between two writes */
+	uint64_t written_ns;  /* the last attempt; 0: none yet */
 	bool exists;          /* it was written */
-	bool failed;          /* at the last try, which was reported */
+	bool failed;          /* the last attempt failed, and this was reported */
 };
 
-/* Replaces the file whole, so that a reader sees the old text or the new one. An error is reported
- * once. Returns an exit code. */
+/* Replaces the file as a whole, so that a reader gets the old text or the new one. Reports only the
+ * first of several errors. Returns an exit code. */
 int textfile_write(struct textfile *t, const struct buffer *text);
-/* Removes what was written: values of a process that has ended would look like counters that
- * stand. */
+/* Removes the file: after the end of the process its values would look like counters that do not
+ * increase. */
 void textfile_remove(const struct textfile *t);
 
 #endif
