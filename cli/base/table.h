@@ -31,6 +31,23 @@ enum units {
 
 void human_value_in(struct human *h, double value, const char *unit, enum units units);
 
+/* The same as values, for one use in a sentence: human(rate, "B/s").text. */
+static inline struct human human(double value, const char *unit)
+{
+	struct human h;
+
+	human_value(&h, value, unit);
+	return h;
+}
+
+static inline struct human human_in(double value, const char *unit, enum units units)
+{
+	struct human h;
+
+	human_value_in(&h, value, unit, units);
+	return h;
+}
+
 /* A reason of the library with its numbers as values are printed: "25000000000 B/s" becomes "25.00
  * GB/s". */
 void human_text(struct buffer *to, const char *text);

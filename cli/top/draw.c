@@ -289,13 +289,11 @@ static void put_distribution(struct buffer *to, const struct top_view *v,
 	char unit[OUT_UNIT_ROOM];
 	double scale = out_rate_unit(row, unit);
 	struct buffer bursts = {0};
-	struct human h;
 
 	buffer_printf(to, "; of %llu samples: ", (unsigned long long)d->samples);
-	for (size_t i = 0; i < sizeof(values) / sizeof(*values); i++) {
-		human_value_in(&h, values[i] * scale, unit, v->units);
-		buffer_printf(to, "%s%s %s", i ? ", " : "", names[i], h.text);
-	}
+	for (size_t i = 0; i < sizeof(values) / sizeof(*values); i++)
+		buffer_printf(to, "%s%s %s", i ? ", " : "", names[i],
+			      human_in(values[i] * scale, unit, v->units).text);
 	out_bursts(&bursts, d, unit, row->counted->seconds);
 	buffer_printf(to, "%s%s", bursts.len ? ", " : "", buffer_text(&bursts));
 	buffer_free(&bursts);
@@ -307,7 +305,6 @@ static void put_detail(struct top_canvas *c, const struct top_view *v)
 	const struct top_model *m = &v->model;
 	const struct uncore_row *row = top_row(m, m->cursor);
 	struct buffer text = {0};
-	struct human h;
 	size_t top = m->cursor;
 	char *line, *rest;
 
@@ -315,13 +312,12 @@ static void put_detail(struct top_canvas *c, const struct top_view *v)
 		return;
 	while (m->nodes[top].parent != TOP_NONE)
 		top = m->nodes[top].parent;
-	human_value_in(&h, row->value, row->query->unit, v->units);
 	buffer_printf(&text, "%s%s%s: %s", m->nodes[top].label, top == m->cursor ? "" : ", ",
-		      top == m->cursor ? "" : m->nodes[m->cursor].label, h.text);
-	if (isfinite(row->value / row->ceiling)) {
-		human_value_in(&h, row->ceiling, row->query->unit, v->units);
-		buffer_printf(&text, ", %.1f %% of %s", row->value / row->ceiling * 100, h.text);
-	}
+		      top == m->cursor ? "" : m->nodes[m->cursor].label,
+		      human_in(row->value, row->query->unit, v->units).text);
+	if (isfinite(row->value / row->ceiling))
+		buffer_printf(&text, ", %.1f %% of %s", row->value / row->ceiling * 100,
+			      human_in(row->ceiling, row->query->unit, v->units).text);
 	buffer_printf(&text, ", %s", uncore_quality_name(row->quality));
 	if (isfinite(row->value) && row->counted->coverage < 1)
 		buffer_printf(&text, " %.3g %%", row->counted->coverage * 100);
@@ -379,17 +375,15 @@ static void put_title(struct top_canvas *c, const struct top_view *v)
 {
 	static const char *const sorts[] = {"", "by value", "by share", "by name"};
 	struct buffer right = {0};
-	struct human time;
 	int x;
 
-	human_value(&time, v->model.seconds, "s");
 	if (v->paused)
 		buffer_puts(&right, "PAUSED  ");
 	if (*v->model.filter)
 		buffer_printf(&right, "'%s'  ", v->model.filter);
 	if (v->model.sort)
 		buffer_printf(&right, "%s  ", sorts[v->model.sort]);
-	buffer_printf(&right, "every %g s  at %s", v->interval, time.text);
+	buffer_printf(&right, "every %g s  at %s", v->interval, human(v->model.seconds, "s").text);
 	x = c->width - (int)text_width(right.data);
 	fill(c, 0);
 	put_format(c, 0, 0, x - 1, STYLE_HEAD, "uncore top: %s", v->title);

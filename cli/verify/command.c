@@ -43,14 +43,6 @@ static int take_lock(void)
 	return -1;
 }
 
-static struct human bytes(uint64_t count)
-{
-	struct human h;
-
-	human_value_in(&h, (double)count, "B", UNITS_IEC);
-	return h;
-}
-
 static void announce(const struct verify *v)
 {
 	const char *hypervisor = uncore_hypervisor(v->cli->u);
@@ -73,8 +65,9 @@ static void announce(const struct verify *v)
 	if (v->moves)
 		cli_error("verify moves data for about %.0f s with CPU %s, on one node after "
 			  "another; it takes up to %s of memory (%s are free)",
-			  (double)v->time_ns / 1e9, cpus.data, bytes(memory).text,
-			  bytes(v->free).text);
+			  (double)v->time_ns / 1e9, cpus.data,
+			  human_in((double)memory, "B", UNITS_IEC).text,
+			  human_in((double)v->free, "B", UNITS_IEC).text);
 	else if (v->counts)
 		cli_error("verify %s CPU %s, for about %.0f s in all",
 			  v->loads & 1u << VERIFY_SPIN ? "runs computations on" : "moves data with",
@@ -82,7 +75,8 @@ static void announce(const struct verify *v)
 	if (v->loads & 1u << VERIFY_READ_ALL)
 		cli_error("verify reads with all CPUs of a socket together (%zu), for %.1f s on "
 			  "each socket, from up to %s of memory: it may slow down other programs",
-			  peak, (double)peak_ns(v) / 1e9, bytes(memory_all).text);
+			  peak, (double)peak_ns(v) / 1e9,
+			  human_in((double)memory_all, "B", UNITS_IEC).text);
 	if (v->assumed && v->moves)
 		cli_error("note: the kernel does not report the size of the caches: 256 MiB are "
 			  "assumed");

@@ -167,10 +167,8 @@ static bool check_lookups(struct judged *j)
 		    !fit_elsewhere(j, i, &fit) || fit.error > JUDGE_ERROR_MOST)
 			continue;
 		j->result->share = fit.slope;
-		snprintf(j->result->reason, sizeof(j->result->reason),
-			 "DDIO: the last-level cache had %.1f %% of what %s %s", fit.slope * 100,
-			 j->series->device, writes ? "wrote" : "read");
-		break;
+		return judge_proved(j, "DDIO: the last-level cache had %.1f %% of what %s %s",
+				    fit.slope * 100, j->series->device, writes ? "wrote" : "read");
 	}
 	return true;
 }

@@ -34,7 +34,7 @@ static double mean_of(const struct judged *j, size_t cell, double *seconds)
 	for (size_t i = 0; i < j->series->round_count; i++) {
 		const struct verify_reading *r = verify_reading_of(j->series, i, cell);
 
-		if (!r || !isfinite(r->amount) || !isfinite(r->seconds))
+		if (!isfinite(r->amount) || !isfinite(r->seconds))
 			continue;
 		amount += r->amount;
 		time += r->seconds;
@@ -127,8 +127,7 @@ static bool check_ticks(struct judged *j)
 	whole = round(ratio);
 	if (fabs(ratio - 1) <= near)
 		return judge_proved(j, "RDTSC: %s, difference %.2f %%",
-				    judge_human(j->result->known, "Hz").text,
-				    fabs(ratio - 1) * 100);
+				    human(j->result->known, "Hz").text, fabs(ratio - 1) * 100);
 	if (ratio < near)
 		return judge_off(j, "nothing", "nothing is counted");
 	if (whole >= 2 && fabs(ratio / whole - 1) <= near)
@@ -136,7 +135,7 @@ static bool check_ticks(struct judged *j)
 				 "%.0f times RDTSC: the ticks of %.0f CPUs are added up", whole,
 				 whole);
 	return judge_off(j, NULL, "the factor is %.4f: RDTSC ticks at %s", ratio,
-			 judge_human(j->result->known, "Hz").text);
+			 human(j->result->known, "Hz").text);
 }
 
 /* The clock of memory is half of the transfers of its modules. If only their rated speed is known,
@@ -154,7 +153,7 @@ static bool conclude_modules(struct judged *j, double stops)
 		{0, NULL, NULL, NULL},
 	};
 	const struct verify_run *run = j->run;
-	const struct human idle = judge_human(j->fit->rate, "Hz");
+	const struct human idle = human(j->fit->rate, "Hz");
 	const struct judge_factor *f;
 	double ratio = j->result->fit.slope, near = 2 * j->result->fit.error;
 	bool less = ratio + near<1 - MODULES_LESS, more = ratio - near> 1 + MODULES_MORE;
@@ -258,7 +257,7 @@ static bool check_limit(struct judged *j)
 		most > LIMIT_MOST * limit ? UNIT : NULL,
 		"%s with one busy CPU, but the limit of the package is %s: the unit of energy or "
 		"the limit is wrong",
-		judge_human(most, "W").text, judge_human(limit, "W").text);
+		human(most, "W").text, human(limit, "W").text);
 }
 
 static bool name_factor(struct judged *j, double ratio)
@@ -324,11 +323,11 @@ static bool check_rise(struct judged *j)
 
 static bool check_proof(struct judged *j)
 {
-	const struct human busy = judge_human(j->fit->slope * NS, "W");
+	const struct human busy = human(j->fit->slope * NS, "W");
 
 	if (isfinite(j->result->fit.slope))
 		return judge_proved(j, "powercap: %s; %s more when a CPU is busy",
-				    judge_human(j->result->known, "W").text, busy.text);
+				    human(j->result->known, "W").text, busy.text);
 	return judge_unknown(j, NULL,
 			     "%s more when a CPU is busy, but the unit cannot be checked: powercap "
 			     "is missing, or only root can read it",
@@ -423,7 +422,7 @@ static bool check_from_memory(struct judged *j)
 static bool check_too_low(struct judged *j)
 {
 	const struct verify_result *r = j->result;
-	const struct human peak = judge_human(r->known, "B/s");
+	const struct human peak = human(r->known, "B/s");
 	double most = 1 + PEAK_MORE;
 	/* Caches can answer only the part of the memory that fits into them. */
 	double least = isfinite(counted(j)) ? 1 : 1 - caches(j) / j->series->memory;
@@ -438,7 +437,7 @@ static bool check_too_low(struct judged *j)
 	return judge_off(
 		j, "peak too low",
 		"the best stream moves %s, more than the peak of %s: the peak is too low (%s)",
-		judge_human(r->value, "B/s").text, peak.text,
+		human(r->value, "B/s").text, peak.text,
 		strcmp(r->basis, "user") == 0 ? "--memory-peak is wrong"
 		: strcmp(r->basis, "hsmp") == 0
 			? "hsmp reports too few channels, or uses another unit"
@@ -449,7 +448,7 @@ static bool check_too_low(struct judged *j)
 static bool check_reached(struct judged *j)
 {
 	const struct verify_result *r = j->result;
-	const struct human peak = judge_human(r->known, "B/s");
+	const struct human peak = human(r->known, "B/s");
 	double part = counted(j);
 	char beside[64] = "";
 

@@ -204,7 +204,7 @@ bool judge_quiet(struct judged *j)
 	return judge_unknown(
 		j, "busy",
 		"other programs moved %s here: a verdict needs less than about %s, or more --time",
-		judge_human(f->rate, "B/s").text, judge_human(enough, "B/s").text);
+		human(f->rate, "B/s").text, human(enough, "B/s").text);
 }
 
 double judge_yield(const struct judged *j, const struct verify_fit *f)
@@ -220,12 +220,11 @@ bool judge_yielding(struct judged *j)
 
 	if (judge_is_own_all(j) || fabs(j->slope - 1) >= judge_yield(j, f))
 		return false;
-	return judge_unknown(
-		j, "busy",
-		"the factor is %.4f, but other programs moved %s here, which may "
-		"change while data are moved: a verdict needs less than about %s",
-		j->slope, judge_human(f->rate, "B/s").text,
-		judge_human(f->rate * fabs(j->slope - 1) / judge_yield(j, f), "B/s").text);
+	return judge_unknown(j, "busy",
+			     "the factor is %.4f, but other programs moved %s here, which may "
+			     "change while data are moved: a verdict needs less than about %s",
+			     j->slope, human(f->rate, "B/s").text,
+			     human(f->rate * fabs(j->slope - 1) / judge_yield(j, f), "B/s").text);
 }
 
 bool judge_slope(struct judged *j)
@@ -481,8 +480,8 @@ enum verify_verdict verify_overall(const struct verify_result *results, size_t c
 {
 	enum verify_verdict overall = count ? VERIFY_PROVED : VERIFY_UNKNOWN;
 
-	for (size_t i = 0; i < count && overall != VERIFY_OFF; i++)
-		if (results[i].verdict != VERIFY_PROVED)
+	for (size_t i = 0; i < count; i++)
+		if (results[i].verdict > overall)
 			overall = results[i].verdict;
 	return overall;
 }

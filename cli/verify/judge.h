@@ -41,15 +41,6 @@ bool judge_conclude(struct judged *j, enum verify_verdict verdict, const char *f
 #define judge_off(j, fault, ...) judge_conclude(j, VERIFY_OFF, fault, __VA_ARGS__)
 #define judge_unknown(j, fault, ...) judge_conclude(j, VERIFY_UNKNOWN, fault, __VA_ARGS__)
 
-/* The value for a reason: judge_human(f->rate, "B/s").text. */
-static inline struct human judge_human(double value, const char *unit)
-{
-	struct human h;
-
-	human_value(&h, value, unit);
-	return h;
-}
-
 /* A wrong factor that is known. The meaning of `other`, which may be NULL, depends on the group. */
 struct judge_factor {
 	double factor;

@@ -13,7 +13,6 @@
 #include "verify/load.h"
 
 #define LINE 64u
-#define HUGE_PAGE ((size_t)2 << 20)
 #define POPULATE ((size_t)16 << 20) /* bytes between two checks for signals */
 
 /* For series: the unit, and the least for the largest amount. A quarter of the unit is a whole
@@ -38,7 +37,6 @@
 #define BIND 2            /* MPOL_BIND */
 #define STRICT 1          /* MPOL_MF_STRICT */
 #define POPULATE_WRITE 23 /* MADV_POPULATE_WRITE, Linux 5.14 */
-#define MOST_NODES 1024
 
 uint64_t verify_cpu_ns(void)
 {
@@ -227,14 +225,14 @@ static void flush_line(char *p)
 static int bind_node(const struct verify_stream *s)
 {
 	const size_t bits = 8 * sizeof(unsigned long);
-	unsigned long mask[MOST_NODES / (8 * sizeof(unsigned long))] = {0};
+	unsigned long mask[NODES_MOST / (8 * sizeof(unsigned long))] = {0};
 
 	if (s->node < 0)
 		return 0;
-	if (s->node >= MOST_NODES)
+	if (s->node >= NODES_MOST)
 		return -EINVAL;
 	mask[(size_t)s->node / bits] = 1ul << (size_t)s->node % bits;
-	if (syscall(SYS_mbind, s->base, s->size, BIND, mask, MOST_NODES + 1, STRICT))
+	if (syscall(SYS_mbind, s->base, s->size, BIND, mask, NODES_MOST + 1, STRICT))
 		return -errno;
 	return 0;
 }

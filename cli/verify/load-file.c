@@ -369,18 +369,16 @@ static int find_pci(struct verify *v, struct device *d)
 static void announce(const struct verify *v, const struct device *d)
 {
 	const double passes = (double)uncore_monitor_round_count(v->monitor);
-	struct human size, most;
 	const bool read = d->load == VERIFY_FILE_READ;
+	const double of_pass = read ? ROUNDS_MOST * (double)MOST_READ
+				    : ROUNDS_MOST * (double)MOST_WRITTEN + (double)d->size;
 	const struct uncore_device *port = d->port;
 
-	human_value_in(&size, (double)d->size, "B", UNITS_IEC);
-	human_value_in(&most,
-		       passes * (read ? ROUNDS_MOST * (double)MOST_READ
-				      : ROUNDS_MOST * (double)MOST_WRITTEN + (double)d->size),
-		       "B", UNITS_IEC);
 	cli_error("verify %s %s (%s%s, at most %s in all",
-		  read ? "reads" : "writes a temporary file in", d->path, size.text,
-		  read ? ") repeatedly" : ", removed at the end)", most.text);
+		  read ? "reads" : "writes a temporary file in", d->path,
+		  human_in((double)d->size, "B", UNITS_IEC).text,
+		  read ? ") repeatedly" : ", removed at the end)",
+		  human_in(passes * of_pass, "B", UNITS_IEC).text);
 	cli_error("it is on %s: device %s, %s%s, socket %d", d->disk.name, d->pci->address,
 		  port ? "root port " : "without a root port", port ? port->address : "",
 		  d->socket);
@@ -473,24 +471,21 @@ static int transfer(void *context, size_t bytes, int stop_fd)
 	return 0;
 }
 
-int device_fill(struct device *d, char *memory, int stop_fd)
+int device_fill(struct device *d, int stop_fd)
 {
 	/* Random data, since a disk might compress others. */
 	for (size_t at = 0; at < DEVICE_MEMORY;) {
-		ssize_t n = getrandom(memory + at, DEVICE_MEMORY - at, 0);
+		ssize_t n = getrandom(d->memory + at, DEVICE_MEMORY - at, 0);
 
 		if (n < 0 && errno != EINTR)
 			return -errno;
 		at += n > 0 ? (size_t)n : 0;
 	}
-	d->memory = memory;
-	d->at = d->done = 0;
 	return transfer(d, d->size, stop_fd);
 }
 
-struct verify_work device_begin(struct device *d, char *memory)
+struct verify_work device_begin(struct device *d)
 {
-	d->memory = memory;
 	d->at = d->done = 0;
 	d->before = disk_moved(&d->disk, d->load == VERIFY_FILE_WRITE);
 	return (struct verify_work){.context = d,

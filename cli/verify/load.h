@@ -6,6 +6,9 @@
 
 #include <limits.h>
 
+#define HUGE_PAGE ((size_t)2 << 20)
+#define NODES_MOST 1024
+
 #include "verify/verify.h"
 
 /* Functions with a `stop_fd` stop early with -EINTR when it is readable; -1: never. */
@@ -132,14 +135,14 @@ struct device {
 	int socket, node;
 	uint64_t at, done; /* offset of the next transfer; bytes so far */
 	double before;     /* bytes of the disk when the series began; negative: unknown */
-	char *memory;      /* DEVICE_MEMORY, used as a ring */
+	char *memory; /* DEVICE_MEMORY, used as a ring; set before the functions below are called */
 };
 #define DEVICE_MEMORY ((size_t)2 << 20)
 
 /* Writes the whole temporary file, so that later writes change it in place. */
-int device_fill(struct device *d, char *memory, int stop_fd);
+int device_fill(struct device *d, int stop_fd);
 /* Before and after a series. */
-struct verify_work device_begin(struct device *d, char *memory);
+struct verify_work device_begin(struct device *d);
 /* Bytes that the disk moved for each byte of the file; 0: unknown. */
 double device_end(const struct device *d);
 

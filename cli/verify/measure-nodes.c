@@ -14,7 +14,6 @@
 #define FREE_LEAST (256 * MIB)  /* a node with less is left out */
 #define MEMORY_LEAST (64 * MIB) /* of a stream */
 #define CACHE_UNKNOWN (256 * MIB)
-#define NODES_MOST 1024
 #if defined(__x86_64__)
 #define HINTED false
 #else
@@ -24,7 +23,6 @@
  * of the loads of a chase, which uses half of the memory: that would look like a fault that counts
  * every second load. */
 #define CACHES 5
-#define HUGE_PAGE (2 * MIB)
 #define TIME_USUAL (30 * NS_PER_S)
 #define ROUND_LEAST (20 * NS_PER_MS)
 

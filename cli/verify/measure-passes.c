@@ -71,9 +71,8 @@ static int start_pass(struct verify *v)
 {
 	int err = v->sample ? 0 : uncore_sample_new(&v->sample);
 
-	if (v->counts) {
-		if (!err)
-			err = uncore_monitor_open(v->monitor);
+	if (!err && v->counts) {
+		err = uncore_monitor_open(v->monitor);
 		if (!err)
 			err = uncore_monitor_start(v->monitor);
 		if (!err)
@@ -320,15 +319,16 @@ static int move_file(struct verify *v, const struct node *n, struct device *d,
 {
 	struct verify_work work;
 	struct verify_series *s;
-	int err =
-		d->load == VERIFY_FILE_WRITE ? device_fill(d, stream->base, v->signals.stop_fd) : 0;
+	int err;
 
+	d->memory = stream->base;
+	err = d->load == VERIFY_FILE_WRITE ? device_fill(d, v->signals.stop_fd) : 0;
 	if (err)
 		return err;
 	s = add_series(v, d->load, n, n);
 	snprintf(s->device, sizeof(s->device), "%s", d->pci->address);
 	snprintf(s->port, sizeof(s->port), "%s", d->port ? d->port->address : "");
-	work = device_begin(d, stream->base);
+	work = device_begin(d);
 	err = run_on_stream(v, s, stream, &work);
 	s->disk = device_end(d);
 	return err;

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fnmatch.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/buffer.h"
@@ -12,15 +13,12 @@
 
 static bool is_chosen(const struct verify *v, const struct verify_expectation *e)
 {
-	struct buffer list = {0};
-	bool chosen = !v->o->metrics && e->group != VERIFY_QUEUES;
-	char *rest, *pattern;
+	char *list = cli_copy(v->o->metrics), *rest = list, *pattern;
+	bool chosen = !list && e->group != VERIFY_QUEUES;
 
-	buffer_puts(&list, v->o->metrics ? v->o->metrics : "");
-	rest = list.data;
 	while (!chosen && (pattern = strsep(&rest, ",")))
 		chosen = fnmatch(pattern, e->metric, 0) == 0;
-	buffer_free(&list);
+	free(list);
 	return chosen;
 }
 

@@ -24,14 +24,12 @@ static void put_note(struct buffer *to, const struct verify_result *r, size_t co
 {
 	const bool socket = r->cell->channel < 0;
 	double least = INFINITY, most = -INFINITY;
-	struct human took, load;
 
-	if (isfinite(r->latency) && socket) {
-		human_value(&took, r->latency * 1e-9, "s");
-		human_value(&load, r->series->load_ns * 1e-9, "s");
-		buffer_printf(to, "%s of the %s that a load took, %.2f requests each%s", took.text,
-			      load.text, r->requests, *r->reason ? "; " : "");
-	}
+	if (isfinite(r->latency) && socket)
+		buffer_printf(to, "%s of the %s that a load took, %.2f requests each%s",
+			      human(r->latency * 1e-9, "s").text,
+			      human(r->series->load_ns * 1e-9, "s").text, r->requests,
+			      *r->reason ? "; " : "");
 	buffer_puts(to, r->reason);
 	if (!socket || r->verdict == VERIFY_UNKNOWN)
 		return;
@@ -53,7 +51,6 @@ static void put_row(struct table *t, const struct verify_run *run, const struct 
 	const bool ns = strcmp(words->unit, "ns") == 0; /* printed as seconds */
 	size_t len = strlen(c->metric), end = sizeof(ending) - 1;
 	struct buffer place = {0};
-	struct human moved;
 
 	if (len > end && strcmp(c->metric + len - end, ending) == 0)
 		len -= end;
@@ -67,12 +64,11 @@ static void put_row(struct table *t, const struct verify_run *run, const struct 
 		buffer_printf(&place, strchr(c->port, ':') ? ", port %s" : ", %s", c->port);
 	if (has_families(run))
 		buffer_printf(&place, " (%s)", c->family);
-	human_value(&moved, ns ? r->moved / 1e9 : r->moved, ns ? "s" : words->unit);
 	table_cell(t, "%d", r->series->node);
 	table_cell(t, "%s%s", verify_is_far(r->series) ? "far " : "", words->name);
 	table_cell(t, "%.*s", (int)len, c->metric);
 	table_cell(t, "%s", buffer_text(&place));
-	table_cell(t, "%s", moved.text);
+	table_cell(t, "%s", human(ns ? r->moved / 1e9 : r->moved, ns ? "s" : words->unit).text);
 	if (isfinite(r->latency) && isfinite(r->fit.slope)) {
 		table_cell(t, "%.1f ns", r->latency);
 		table_cell(t, "±%.1f ns", fabs(r->fit.error / r->requests));
@@ -112,7 +108,7 @@ static void put_text(const struct verify_run *run, const struct verify_result *r
 		{"PLACE", 0},           {"MOVED", TABLE_RIGHT}, {"COUNTED", TABLE_RIGHT},
 		{"ERROR", TABLE_RIGHT}, {"VERDICT", 0},         {NULL, 0},
 	};
-	size_t tally[VERIFY_UNKNOWN + 1] = {0};
+	size_t tally[VERIFY_VERDICTS] = {0};
 	bool known = false, peak = false, latencies = false;
 	bool told = true; /* the socket of the next channels has a verdict */
 	struct table t;

@@ -350,19 +350,13 @@ static void free_proof(struct proof *p)
 
 /* All verdicts on a metric, or on all metrics. */
 struct summary {
-	size_t tally[VERIFY_UNKNOWN + 1];
+	size_t tally[VERIFY_VERDICTS];
 	enum verify_verdict verdict; /* the worst */
 	double deviation;            /* the largest of sockets, 0.006; NaN: not known */
 	double latency_ns, load_ns;  /* with the largest quotient; NaN: not a latency */
 	const char *reason;          /* of the first with the worst verdict; NULL: none */
 	size_t more;                 /* other reasons of that verdict */
 };
-
-/* The order of verdicts: off is the worst, then cannot tell, then proved. */
-static int rank(enum verify_verdict verdict)
-{
-	return verdict == VERIFY_OFF ? 2 : verdict == VERIFY_UNKNOWN;
-}
 
 static void add_result(struct summary *s, const struct verify_result *r)
 {
@@ -377,7 +371,7 @@ static void add_result(struct summary *s, const struct verify_result *r)
 		s->latency_ns = r->latency;
 		s->load_ns = load_ns;
 	}
-	if (rank(r->verdict) > rank(s->verdict)) {
+	if (r->verdict > s->verdict) {
 		s->verdict = r->verdict;
 		s->reason = NULL;
 		s->more = 0;

@@ -195,12 +195,14 @@ bool verify_fit(struct verify_fit *into, const double *moved, const double *seco
 
 /* ---- verdicts: judge.c ---- */
 
+/* The worst verdict is the last one. */
 enum verify_verdict {
 	VERIFY_PROVED,
-	VERIFY_OFF,
 	VERIFY_UNKNOWN,
+	VERIFY_OFF,
+	VERIFY_VERDICTS,
 };
-extern const char *const verify_verdicts[]; /* "proved", "off", "cannot tell" */
+extern const char *const verify_verdicts[]; /* "proved", "cannot tell", "off" */
 
 struct verify_result {
 	const struct verify_series *series;
@@ -225,7 +227,7 @@ struct verify_result {
  * its channels. Returns their number. The caller frees `*out`, which borrows from the run. */
 size_t verify_judge(const struct verify_run *run, struct verify_result **out);
 
-/* The verdict on all: off if one is off, else cannot tell if one is or there is no result. */
+/* The worst verdict. If there is no result: cannot tell. */
 enum verify_verdict verify_overall(const struct verify_result *results, size_t count);
 
 /* ---- output: print.c ---- */
