@@ -2,6 +2,7 @@
 /* `uncore serve`: a sink of the loop of stat. It adds each interval to sums, which HTTP clients
  * get. */
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
@@ -23,7 +24,6 @@
 #include "serve/listen.h"
 #include "serve/live.h"
 #include "serve/push/otlp.h"
-#include "serve/push/textfile.h"
 #include "serve/series.h"
 
 #define CONFIG "/etc/uncore/serve.conf"
@@ -33,6 +33,15 @@
 #define OTLP_NS (60 * NS_PER_S) /* OpenTelemetry's default */
 #define CLOSE_SECONDS 10
 #define LISTEN "127.0.0.1:9065" /* no other exporter: Prometheus' list begins at 9100 */
+
+/* A file for the textfile collector of node_exporter. */
+struct textfile {
+	const char *path;     /* NULL: none */
+	uint64_t interval_ns; /* shortest time between two writes */
+	uint64_t written_ns;  /* the last attempt; 0: none yet */
+	bool exists;          /* it was written */
+	bool failed;          /* the last attempt failed, and this was reported */
+};
 
 struct serve {
 	struct stat_options o; /* first, since offsets of its options begin there */
@@ -76,6 +85,32 @@ static void publish(struct serve *s)
 	s->self.text_seconds += (double)(cli_now_ns() - begin_ns) / 1e9;
 }
 
+/* Replaces the file as a whole, so that a reader gets the old text or the new one. Reports only the
+ * first of several errors. */
+static int write_textfile(struct textfile *t, const struct buffer *text)
+{
+	struct buffer temporary = {0};
+	int error;
+
+	/* The collector reads only *.prom. */
+	buffer_printf(&temporary, "%s.new", t->path);
+	error = buffer_replace(text, AT_FDCWD, temporary.data, t->path, false);
+	buffer_free(&temporary);
+	t->written_ns = cli_now_ns();
+	t->exists |= !error;
+	if (error && !t->failed)
+		cli_error("--textfile: cannot write %s: %s%s", t->path, strerror(error),
+			  error == EACCES || error == EPERM
+				  ? "; its directory must be writable for the user of --user"
+				  : "");
+	else if (!error && t->failed)
+		cli_error("--textfile: %s is written again", t->path);
+	t->failed = error != 0;
+	if (!error)
+		return CLI_OK;
+	return error == EACCES || error == EPERM ? CLI_DENIED : CLI_RUNTIME;
+}
+
 /* Whether to push now: at the first interval, and later if the next interval would be too late. */
 static bool is_due(const struct serve *s, uint64_t last_ns, uint64_t interval_ns)
 {
@@ -92,7 +127,7 @@ static int push(struct serve *s, bool last)
 	if (s->textfile.path && !last &&
 	    is_due(s, s->textfile.written_ns, s->textfile.interval_ns)) {
 		exposition_put(&text, false, true, &s->series, s->cli->u, &s->self);
-		status = textfile_write(&s->textfile, &text);
+		status = write_textfile(&s->textfile, &text);
 		buffer_free(&text);
 	}
 #ifdef UNCORE_OTLP
@@ -479,7 +514,9 @@ static void close_serve(struct serve *s)
 	sigaction(SIGALRM, &action, NULL);
 	sigprocmask(SIG_UNBLOCK, &alarms, NULL);
 	alarm(CLOSE_SECONDS);
-	textfile_remove(&s->textfile);
+	/* After the end of the process its values would look like counters that do not increase. */
+	if (s->textfile.exists)
+		unlink(s->textfile.path);
 #ifdef UNCORE_OTLP
 	otlp_close(s->otlp);
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Shared by the files of the HTTP server: http.c runs the servers, connection.c keeps their
- * clients, password.c checks passwords, answer.c answers requests, text.c holds the texts, and
- * stream.c sends intervals when they end. */
+ * clients and sends them intervals, password.c checks passwords, answer.c answers requests, and
+ * text.c holds the texts. */
 #ifndef CLI_SERVER_H
 #define CLI_SERVER_H
 
@@ -121,16 +121,6 @@ void connections_cut_slow(struct http *h);
 /* Closes the connections to which the oldest text is sent. Call with the lock held. */
 void connections_cut_oldest(struct http *h);
 
-/* ---- password.c ---- */
-
-bool passwords_start(struct http *h);
-/* Refuses the passwords that are not checked yet. Call after `stopping` is set. */
-void passwords_stop(struct http *h);
-/* Suspends the connection until its password is checked. Call with the lock held. */
-void password_ask(struct http *h, struct connection *c, const char *authorization);
-
-/* ---- stream.c ---- */
-
 /* A response that sends the intervals that are kept, then each interval when it ends. NULL: memory
  * ran out. */
 struct MHD_Response *stream_response(struct http *h, struct MHD_Connection *connection);
@@ -138,5 +128,13 @@ struct MHD_Response *stream_response(struct http *h, struct MHD_Connection *conn
 void streams_wake(struct http *h);
 /* Ends streams whose clients have gone. libmicrohttpd does not look at suspended connections. */
 void streams_end_left(struct http *h);
+
+/* ---- password.c ---- */
+
+bool passwords_start(struct http *h);
+/* Refuses the passwords that are not checked yet. Call after `stopping` is set. */
+void passwords_stop(struct http *h);
+/* Suspends the connection until its password is checked. Call with the lock held. */
+void password_ask(struct http *h, struct connection *c, const char *authorization);
 
 #endif
