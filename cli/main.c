@@ -14,7 +14,7 @@
 #include "base/cli.h"
 #include "commands/options.h"
 #include "record/replay.h"
-#include "verify/proof.h"
+#include "verify/verify.h"
 
 #ifdef UNCORE_SERVE
 /* A module, since its libraries (mainly GnuTLS) would make every start of the command 50 %

@@ -18,7 +18,6 @@
 #include "commands/options.h"
 #include "output/output.h"
 #include "verify/measure.h"
-#include "verify/proof.h"
 
 /* Binds an abstract socket address as a lock, which the kernel releases when the process ends in
  * any way. Returns a descriptor, or -1. */

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Reports that are kept, what they say of a metric, and whether they are of this machine. */
-#include "verify/proof.h"
-#include "commands/proofs.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
@@ -14,7 +11,8 @@
 #include <unistd.h>
 
 #include "base/cli.h"
-#include "base/json.h"
+#include "commands/proofs.h"
+#include "verify/verify.h"
 
 /* All members 0: there is no report. */
 struct proof {

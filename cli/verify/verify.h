@@ -240,4 +240,19 @@ void verify_print(const struct verify_run *run, const struct verify_result *resu
 void verify_print_comments(const struct verify_run *run, const struct verify_result *results,
 			   size_t count, struct buffer *to);
 
+/* ---- reports that are kept, or that --root names: proof.c ---- */
+
+struct cli;
+
+/* Reads the report at `path`. Returns NULL, or an error (possibly in `why`), and then `into` is
+ * empty. */
+const char *proof_read(struct verify_run *into, const char *path, char why[VERIFY_WHY]);
+
+/* Replaces the report that is kept for doctor and explain, unless `tells` is false (all verdicts
+ * are 'cannot tell') and there is one. A reader finds either the old report or the new one. A
+ * failure is printed as a note. */
+void kept_write(const struct cli *cli, const struct buffer *report, bool tells);
+
+extern const struct proofs verify_proofs; /* of commands/proofs.h */
+
 #endif
