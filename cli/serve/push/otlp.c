@@ -34,6 +34,7 @@
  * are loaded only for --otlp. */
 struct curl_library {
 	void *handle;
+/* NOLINTNEXTLINE(bugprone-macro-parentheses): a declarator */
 #define MEMBER(name) __typeof__(&curl_##name) name;
 	FUNCTIONS(MEMBER)
 };
