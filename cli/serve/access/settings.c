@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "serve/access/settings.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <yaml.h>
@@ -18,8 +17,6 @@ struct reader {
 	yaml_event_t event; /* the current one */
 	const char *path;
 	struct settings *out;
-	char **keys; /* the names of all keys so far */
-	size_t key_count;
 };
 
 static bool fail(const struct reader *r, const yaml_mark_t *at, const char *what)
@@ -54,31 +51,26 @@ static bool next(struct reader *r)
 	return true;
 }
 
-static struct setting *add(struct settings *s, struct setting setting)
-{
-	s->items = cli_realloc(s->items, s->count + 1, sizeof(*s->items));
-	s->items[s->count] = setting;
-	return &s->items[s->count++];
-}
-
 /* Takes the current event as a key of the map `above`. */
-static bool take_key(struct reader *r, const char *above, struct setting *key)
+static bool take_key(struct reader *r, const char *above)
 {
 	const yaml_event_t *event = &r->event;
+	struct settings *out = r->out;
+	struct setting *key;
 	struct buffer name = {0};
 
 	if (event->type != YAML_SCALAR_EVENT || !event->data.scalar.length)
 		return fail(r, &event->start_mark, "a key must be a text, and not empty");
-	if (r->key_count == MOST_KEYS)
+	if (out->count == MOST_KEYS)
 		return fail(r, &event->start_mark, "the file has more than 4096 keys");
 	buffer_printf(&name, "%s%s%s", above, *above ? "." : "", event->data.scalar.value);
+	out->items = cli_realloc(out->items, out->count + 1, sizeof(*out->items));
+	key = &out->items[out->count++];
 	*key = (struct setting){.name = name.data,
 				.line = (int)event->start_mark.line + 1,
 				.column = (int)event->start_mark.column + 1};
-	r->keys = cli_realloc(r->keys, r->key_count + 1, sizeof(*r->keys));
-	r->keys[r->key_count++] = key->name;
-	for (size_t i = 0; i + 1 < r->key_count; i++) {
-		if (strcmp(r->keys[i], key->name) != 0)
+	for (size_t i = 0; i + 1 < out->count; i++) {
+		if (strcmp(out->items[i].name, key->name) != 0)
 			continue;
 		cli_error("%s:%d:%d: the key '%s' is here twice", r->path, key->line, key->column,
 			  key->name);
@@ -107,27 +99,26 @@ static bool read_map(struct reader *r, const char *above, int level)
 	if (level > MOST_LEVELS)
 		return fail(r, &r->event.start_mark, "maps are nested more than 16 levels deep");
 	for (;;) {
-		struct setting s = {0};
-		size_t before = r->out->count;
+		const size_t at = r->out->count;
+		struct setting *s;
 		bool good = next(r);
 
 		if (!good || r->event.type == YAML_MAPPING_END_EVENT)
 			return good;
-		if (!take_key(r, above, &s) || !next(r))
+		if (!take_key(r, above) || !next(r))
 			return false;
-		s.text_line = (int)r->event.start_mark.line + 1;
-		s.text_column = (int)r->event.start_mark.column + 1;
+		s = &r->out->items[at];
+		s->text_line = (int)r->event.start_mark.line + 1;
+		s->text_column = (int)r->event.start_mark.column + 1;
 		if (r->event.type == YAML_MAPPING_START_EVENT)
-			good = read_map(r, s.name, level + 1);
+			good = read_map(r, s->name, level + 1);
 		else if (r->event.type == YAML_SEQUENCE_START_EVENT)
 			good = skip(r);
 		else
-			s.text = cli_copy((const char *)r->event.data.scalar.value);
+			s->text = cli_copy((const char *)r->event.data.scalar.value);
 		if (!good)
 			return false;
-		/* A map is no setting, but the texts in it are, unless it is empty. */
-		if (r->out->count == before)
-			add(r->out, s)->name = cli_copy(s.name);
+		r->out->items[at].above = r->out->count > at + 1;
 	}
 }
 
@@ -171,9 +162,6 @@ int settings_read(struct settings *out, const char *path)
 		yaml_event_delete(&r.event);
 		yaml_parser_delete(&r.parser);
 	}
-	for (size_t i = 0; i < r.key_count; i++)
-		free(r.keys[i]);
-	free(r.keys);
 	buffer_free(&text);
 	return good ? CLI_OK : CLI_RUNTIME;
 }

@@ -4,11 +4,13 @@
 #ifndef CLI_SETTINGS_H
 #define CLI_SETTINGS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct setting {
 	char *name;       /* its key, after those of the maps around it: "tls.key_file" */
-	char *text;       /* NULL: it is a list, or an empty map */
+	char *text;       /* NULL: it is a list or a map */
+	bool above;       /* a map with settings, which follow */
 	int line, column; /* of the key, from 1 */
 	int text_line, text_column;
 };

@@ -173,7 +173,7 @@ static bool read_keys(struct web_config *w)
 		w->file.st = (struct stat){0};
 	status = settings_read(&settings, w->file.path);
 	for (size_t i = 0; !status && i < settings.count; i++)
-		status = take(w, &settings.items[i]);
+		status = settings.items[i].above ? CLI_OK : take(w, &settings.items[i]);
 	settings_free(&settings);
 	return !status;
 }
