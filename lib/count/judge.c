@@ -54,19 +54,7 @@ static unsigned long long rounded_ms(double seconds)
 	return (unsigned long long)fmin(seconds * 1e3 + 0.5, 1e18);
 }
 
-/* ---- checks of one event that has a value ---- */
-
-static void check_states(struct unc_judged_row *v, size_t k)
-{
-	const struct unc_sum *sum = &v->sums[k];
-	struct unc_error why;
-
-	if (!sum->missing)
-		return;
-	explain(v, sum->first_bad, &why);
-	worsen(v, sum->suspect ? UNCORE_SUSPECT : UNCORE_PARTIAL, "%zu of %zu %s: %s", sum->missing,
-	       sum->used + sum->missing, sum->suspect ? "left out" : "missing", why.text);
-}
+/* ---- checks of the row ---- */
 
 /* The sum of many clocks does not show that one is stopped. */
 static void check_stuck(struct unc_judged_row *v, size_t k)
@@ -74,13 +62,10 @@ static void check_stuck(struct unc_judged_row *v, size_t k)
 	const struct unc_sum *sum = &v->sums[k];
 	const struct uncore_counter *c = &v->interval->counters[sum->first_still];
 	const struct unc_delta *d = &v->interval->deltas[sum->first_still];
-	unsigned long long length;
-
-	if (!sum->still)
-		return;
-	length =
+	unsigned long long length =
 		ms(d->running_ns >= UNC_STUCK_NS ? d->running_ns
 						 : v->interval->clocks->still_ns[sum->first_still]);
+
 	if (sum->still == sum->used)
 		worsen(v, UNCORE_SUSPECT, "'%s' did not move in %llu ms: the counter is stuck",
 		       unc_input_name(v, k), length);
@@ -90,52 +75,46 @@ static void check_stuck(struct unc_judged_row *v, size_t k)
 		       unc_input_name(v, k), sum->still, sum->used, length, c->pmu->name, c->cpu);
 }
 
-static void check_cut_short(struct unc_judged_row *v, size_t k)
-{
-	size_t first = v->sums[k].first_cut_short;
-	const struct uncore_counter *c = &v->interval->counters[first];
-	const struct unc_delta *d = &v->interval->deltas[first];
-
-	if (v->sums[k].cut_short)
-		worsen(v, UNCORE_PARTIAL, "%s/%s/ on CPU %d was counted for %llu of %llu ms only",
-		       c->pmu->name, c->event, c->cpu, ms(d->enabled_ns), ms(d->window_ns));
-}
-
-static void check_interrupted(struct unc_judged_row *v, size_t k)
-{
-	const struct uncore_counter *c = &v->interval->counters[v->sums[k].first_interrupted];
-
-	if (v->sums[k].interrupted)
-		worsen(v, UNCORE_PARTIAL, "%s/%s/ on CPU %d was not counted all of the time",
-		       c->pmu->name, c->event, c->cpu);
-}
-
-static void check_torn(struct unc_judged_row *v, size_t k)
-{
-	const struct uncore_counter *c = &v->interval->counters[v->sums[k].first_torn];
-	const struct unc_delta *d = &v->interval->deltas[v->sums[k].first_torn];
-
-	if (v->sums[k].torn)
-		worsen(v, UNCORE_SUSPECT,
-		       "%s/%s/ on CPU %d: the driver read the two halves of its register while it "
-		       "carried; the count was %llu x 2^%u too high, which is corrected",
-		       c->pmu->name, c->event, c->cpu, (unsigned long long)d->torn,
-		       c->register_bits);
-}
-
-static void (*const event_checks[])(struct unc_judged_row *, size_t) = {
-	check_states, check_stuck, check_cut_short, check_interrupted, check_torn,
-};
-
-/* ---- checks of the row ---- */
-
+/* The counters of each event that has a value. */
 static void check_events(struct unc_judged_row *v)
 {
+	const struct uncore_counter *counters = v->interval->counters, *c;
+	const struct unc_delta *d;
+	struct unc_error why;
+
 	for (size_t k = 0; k < v->row->query->event_count; k++) {
-		if (!v->sums[k].used)
+		const struct unc_sum *sum = &v->sums[k];
+
+		if (!sum->used)
 			continue;
-		for (size_t i = 0; i < sizeof(event_checks) / sizeof(*event_checks); i++)
-			event_checks[i](v, k);
+		if (sum->missing) {
+			explain(v, sum->first_bad, &why);
+			worsen(v, sum->suspect ? UNCORE_SUSPECT : UNCORE_PARTIAL,
+			       "%zu of %zu %s: %s", sum->missing, sum->used + sum->missing,
+			       sum->suspect ? "left out" : "missing", why.text);
+		}
+		if (sum->still)
+			check_stuck(v, k);
+		c = &counters[sum->first_cut_short];
+		d = &v->interval->deltas[sum->first_cut_short];
+		if (sum->cut_short)
+			worsen(v, UNCORE_PARTIAL,
+			       "%s/%s/ on CPU %d was counted for %llu of %llu ms only",
+			       c->pmu->name, c->event, c->cpu, ms(d->enabled_ns), ms(d->window_ns));
+		c = &counters[sum->first_interrupted];
+		if (sum->interrupted)
+			worsen(v, UNCORE_PARTIAL,
+			       "%s/%s/ on CPU %d was not counted all of the time", c->pmu->name,
+			       c->event, c->cpu);
+		c = &counters[sum->first_torn];
+		if (sum->torn)
+			worsen(v, UNCORE_SUSPECT,
+			       "%s/%s/ on CPU %d: the driver read the two halves of its register "
+			       "while it carried; the count was %llu x 2^%u too high, which is "
+			       "corrected",
+			       c->pmu->name, c->event, c->cpu,
+			       (unsigned long long)v->interval->deltas[sum->first_torn].torn,
+			       c->register_bits);
 	}
 }
 
@@ -207,13 +186,6 @@ static void check_clocks(struct unc_judged_row *v)
 		       "the clock of %s, CPU %d did not move, so that the PMU does not count: %zu of "
 		       "%zu PMUs",
 		       first->pmu->name, first->cpu, still, all);
-}
-
-static void check_gaps(struct unc_judged_row *v)
-{
-	if (v->row->gaps)
-		worsen(v, v->row->counter_count ? UNCORE_PARTIAL : UNCORE_UNAVAILABLE, "%s",
-		       v->row->gaps);
 }
 
 static void check_time(struct unc_judged_row *v)
@@ -324,12 +296,15 @@ static bool has_equal(const struct unc_interval *interval, size_t counter)
 	return false;
 }
 
-/* If counts show whether the kernel has the bug, they decide; else, with idle or nearly equal PMUs,
- * the version does. */
-static void check_kernel_bug(struct unc_judged_row *v)
+/* What was known before counting: gaps, and bugs of the kernel. If counts show whether the kernel
+ * has the bug, they decide; else, with idle or nearly equal PMUs, the version does. */
+static void check_known(struct unc_judged_row *v)
 {
 	const struct unc_kernel_bug *bug = v->row->bug;
 
+	if (v->row->gaps)
+		worsen(v, v->row->counter_count ? UNCORE_PARTIAL : UNCORE_UNAVAILABLE, "%s",
+		       v->row->gaps);
 	if (!bug || !v->row->counter_count)
 		return;
 	if (bug->equal_counts &&
@@ -401,17 +376,19 @@ static bool is_settled(const struct unc_judged_row *v)
 	return settled;
 }
 
-/* The documents contradict each other, or are incomplete. */
+/* The documents contradict each other, or are incomplete: about the metric, or about the port. */
 static void check_doubt(struct unc_judged_row *v)
 {
-	char gap[UNC_REASON_ROOM];
+	const struct uncore_device *port = v->row->place.port;
+	char gap[UNC_REASON_ROOM] = "";
 
-	if (!v->metric || !v->metric->doubt || is_settled(v))
-		return;
-	gap[0] = '\0';
-	if (v->out->quality == UNCORE_PARTIAL && v->out->reason)
-		snprintf(gap, sizeof(gap), "; %s", v->out->reason);
-	worsen(v, UNCORE_SUSPECT, "%s%s", v->metric->doubt, gap);
+	if (v->metric && v->metric->doubt && !is_settled(v)) {
+		if (v->out->quality == UNCORE_PARTIAL && v->out->reason)
+			snprintf(gap, sizeof(gap), "; %s", v->out->reason);
+		worsen(v, UNCORE_SUSPECT, "%s%s", v->metric->doubt, gap);
+	}
+	if (port && port->doubt)
+		worsen(v, UNCORE_SUSPECT, "%s", port->doubt);
 }
 
 /* A rate over the cycles of a block, and a time that is made of cycles, are wrong when the cycles
@@ -440,54 +417,39 @@ static void check_clock(struct unc_judged_row *v)
 		       rounded_ms(cycles), rounded_ms(seconds), (unsigned long long)hz);
 }
 
-/* A value above its ceiling, a ratio above 1, or a negative value. The ceiling of a link is that of
- * its full speed, since an idle device may have been in a low-power state during the scan. */
-static void check_ceiling(struct unc_judged_row *v)
+/* Values that cannot be: a clock of 0 Hz, which has no idle time in any interval; data on a link
+ * without lanes; more than the ceiling; a ratio above 1; less than 0. The ceiling of a link is that
+ * of its full speed, since an idle device may have been in a low-power state during the scan. */
+static void check_range(struct unc_judged_row *v)
 {
 	double value = v->out->value, ceiling = v->row->ceiling;
+	const struct uncore_device *port = v->row->place.port;
+	const char *unit = v->out->query->unit;
 
-	if (v->row->place.port && v->row->place.port->max_rate > ceiling)
-		ceiling = v->row->place.port->max_rate;
+	if (v->metric && value == 0 && strcmp(unit, "Hz") == 0)
+		worsen(v, UNCORE_SUSPECT,
+		       "a clock of 0 Hz: the clock is stopped, or its counter is stuck");
+	if (v->metric && v->metric->ceiling == UNC_CEILING_PORT && port && value > 0 &&
+	    port->speed > 0 && !port->width)
+		worsen(v, UNCORE_SUSPECT,
+		       "the root port %s had no link when the machine was scanned, and moves data",
+		       port->address);
+	if (port && port->max_rate > ceiling)
+		ceiling = port->max_rate;
 	if (value > OVER_CEILING * ceiling)
 		worsen(v, UNCORE_SUSPECT, "%llu B/s are more than the ceiling of %llu B/s",
 		       (unsigned long long)fmin(value, 1e18), (unsigned long long)ceiling);
-	if (value > OVER_CEILING && strcmp(v->out->query->unit, "ratio") == 0)
+	if (value > OVER_CEILING && strcmp(unit, "ratio") == 0)
 		worsen(v, UNCORE_SUSPECT, "over 100 %%");
 	if (value < 0 && v->metric)
 		worsen(v, UNCORE_SUSPECT, "the value is below 0, which it cannot be");
 }
 
-/* For any interval: a clock has no idle time. */
-static void check_zero_clock(struct unc_judged_row *v)
-{
-	if (v->metric && v->out->value == 0 && strcmp(v->out->query->unit, "Hz") == 0)
-		worsen(v, UNCORE_SUSPECT,
-		       "a clock of 0 Hz: the clock is stopped, or its counter is stuck");
-}
-
-static void check_link(struct unc_judged_row *v)
-{
-	const struct uncore_device *port = v->row->place.port;
-
-	if (v->metric && v->metric->ceiling == UNC_CEILING_PORT && port && v->out->value > 0 &&
-	    port->speed > 0 && !port->width)
-		worsen(v, UNCORE_SUSPECT,
-		       "the root port %s had no link when the machine was scanned, and moves data",
-		       port->address);
-}
-
-static void check_port(struct unc_judged_row *v)
-{
-	if (v->row->place.port && v->row->place.port->doubt)
-		worsen(v, UNCORE_SUSPECT, "%s", v->row->place.port->doubt);
-}
-
 /* The first of several reasons for the same quality is shown: permanent ones, such as bugs, come
  * before reasons that may not recur, such as a late reading. */
 static void (*const row_checks[])(struct unc_judged_row *) = {
-	check_events,  check_clocks, check_coverage, check_gaps,         check_kernel_bug,
-	check_time,    check_value,  check_clock,    check_zero_clock,   check_link,
-	check_ceiling, check_doubt,  check_port,     check_extrapolated,
+	check_events, check_clocks, check_coverage, check_known, check_time,
+	check_value,  check_clock,  check_range,    check_doubt, check_extrapolated,
 };
 
 static bool is_counted(const struct unc_judged_row *v)
@@ -528,7 +490,8 @@ void unc_row_judge(const struct unc_row *row, const struct unc_interval *interva
 	};
 	into->counted = (struct uncore_row_counted){.seconds = NAN, .amount = NAN};
 	unc_value_set(&v);
-	unc_value_share(&v);
+	if (v.metric && v.metric->over)
+		unc_value_share(&v);
 	if (inputs)
 		unc_value_inputs(&v, inputs);
 	into->counted.instances = v.sums[0].used + v.sums[0].missing;

@@ -36,7 +36,7 @@ const char *unc_input_name(const struct unc_judged_row *v, size_t k);
 
 /* Fills sums, inputs and times, and sets the value and its bounds. */
 void unc_value_set(struct unc_judged_row *v);
-/* Divides it by the metric that it is a share of. */
+/* Divides it by the metric that it is a share of, a count of another PMU: `over` is not NULL. */
 void unc_value_share(struct unc_judged_row *v);
 /* The value of another metric in the same place; its members are NaN where it has none. */
 struct unc_other_value unc_value_of_metric(const struct unc_judged_row *v, const char *name);

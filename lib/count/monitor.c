@@ -338,7 +338,7 @@ static int prepare(struct uncore_monitor *m, struct uncore_sample *s)
 	if (m->state < UNC_MONITOR_RUNNING)
 		return unc_fail(&m->machine->error, EBUSY, "the monitor was not started");
 	for (size_t i = 0; i < m->rows.count; i++)
-		inputs += unc_row_input_count(&m->rows.items[i]);
+		inputs += m->rows.items[i].query->input_count;
 	if (m->rows.count <= s->room && inputs <= s->input_room)
 		return 0;
 	s->count = 0; /* the rows are reallocated */
@@ -420,7 +420,7 @@ static void fill(const struct uncore_monitor *m, const struct unc_delta *deltas,
 		if (!is_shown(m, &m->rows.items[i]))
 			continue;
 		into->rows[into->count].inputs = &into->inputs[used];
-		into->rows[into->count].input_count = unc_row_input_count(&m->rows.items[i]);
+		into->rows[into->count].input_count = m->rows.items[i].query->input_count;
 		unc_row_judge(&m->rows.items[i], &interval, into->rows[into->count].reason, judged,
 			      &into->inputs[used]);
 		used += into->rows[into->count].input_count;
@@ -440,7 +440,7 @@ static void add_short_sample(struct uncore_monitor *m, struct unc_moment begin)
 
 	m->short_count = 0;
 	m->short_begin_ns = begin.ns;
-	for (size_t i = 0; m->distributions && i < m->rows.count; i++) {
+	for (size_t i = 0; i < m->rows.count; i++) {
 		struct unc_judged judged;
 		double *value = &m->short_values[m->short_count];
 
@@ -534,7 +534,8 @@ static int advance(struct uncore_monitor *m)
 	m->now = previous;
 	if (unc_clocks_update(&m->clocks, m->machine, &m->plan, m->total) && note_lacking(m) < 0)
 		return -ENOMEM;
-	add_short_sample(m, begin);
+	if (m->distributions)
+		add_short_sample(m, begin);
 	return r;
 }
 

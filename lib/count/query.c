@@ -16,7 +16,7 @@ struct unc_query *unc_monitor_query(struct uncore_monitor *m, size_t event_count
 	}
 	q->level = m->level;
 	q->levels = m->levels;
-	q->event_count = event_count;
+	q->event_count = q->input_count = event_count;
 	for (size_t k = 0; k < event_count; k++)
 		q->scales[k] = 1;
 	return q;

@@ -48,6 +48,7 @@ struct unc_query {
 	bool filtered; /* to some root ports or a device, so that a socket may have no part in it */
 	double scales[UNC_METRIC_EVENTS]; /* the kernel's, where the data file uses it; else 1 */
 	size_t event_count;
+	size_t input_count; /* its events, and the metric that it is divided by */
 	struct unc_target *targets;
 	size_t target_count;
 	struct unc_gap *gaps; /* without duplicates, in the order of detection */

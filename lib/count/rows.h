@@ -169,9 +169,8 @@ struct unc_judged {
 
 /* Fills the row of a sample, which points into `into`: it must not be moved. `reason` is a buffer
  * for its reason (UNC_REASON_ROOM), and must be valid as long as the row. `inputs` has room for
- * unc_row_input_count(). NULL: not needed. */
+ * `input_count` of its query. NULL: not needed. */
 void unc_row_judge(const struct unc_row *row, const struct unc_interval *interval, char *reason,
 		   struct unc_judged *into, struct uncore_input *inputs);
-size_t unc_row_input_count(const struct unc_row *row);
 
 #endif

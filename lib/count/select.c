@@ -453,6 +453,7 @@ static int add_metric(struct uncore_monitor *m, const struct uncore_metric *metr
 					     .unit = metric->unit,
 					     .filter = m->filters.text};
 	q->filtered = m->filters.picks;
+	q->input_count += metric->over != NULL;
 	for (size_t i = 0; r == 0 && i < f->pmu_count; i++) {
 		struct unc_error why = {0};
 

@@ -158,26 +158,12 @@ static void set_histogram(struct unc_judged_row *v)
 	out->value = isnan(out->high) ? out->low : out->high;
 }
 
-/* The amount of a rate: counts and not rates are added up, since a late reading does not change the
- * moved amount. */
-static void set_amount(struct unc_judged_row *v)
-{
-	struct unc_formula_input in[UNC_METRIC_EVENTS];
-	double seconds = v->counted->seconds, rate;
-
-	for (size_t k = 0; k < v->row->query->event_count; k++) {
-		in[k] = v->in[k];
-		in[k].value = v->sums[k].value * v->row->query->scales[k];
-	}
-	if (unc_formula_eval(v->metric->formula, in, seconds, &rate))
-		v->counted->amount = rate * seconds;
-}
-
 static void set_metric(struct unc_judged_row *v)
 {
 	const struct unc_formula *formula = v->metric->formula;
-	struct unc_formula_input *in = v->in;
+	struct unc_formula_input *in = v->in, amounts[UNC_METRIC_EVENTS];
 	bool counts = v->even || !formula->timed;
+	double rate;
 
 	/* Where the windows of instances differ, a value per time is the sum of rates, each over
 	 * its own time. A value without a time uses the counts, which are weighted by the times; a
@@ -202,8 +188,16 @@ static void set_metric(struct unc_judged_row *v)
 	if (!unc_formula_eval(formula, in, v->counted->seconds, &v->out->value))
 		return;
 	set_metric_bounds(v);
-	if (formula->timed && !formula->ratio)
-		set_amount(v);
+	/* The amount of a rate: counts and not rates are added up, since a late reading does not
+	 * change the moved amount. */
+	if (formula->timed && !formula->ratio) {
+		for (size_t k = 0; k < v->row->query->event_count; k++) {
+			amounts[k] = in[k];
+			amounts[k].value = v->sums[k].value * v->row->query->scales[k];
+		}
+		if (unc_formula_eval(formula, amounts, v->counted->seconds, &rate))
+			v->counted->amount = rate * v->counted->seconds;
+	}
 	if (v->metric->histogram)
 		set_histogram(v);
 }
@@ -269,15 +263,12 @@ struct unc_other_value unc_value_of_metric(const struct unc_judged_row *v, const
 	return sum;
 }
 
-/* Some metrics are divided by a count of another PMU. */
 void unc_value_share(struct unc_judged_row *v)
 {
 	struct uncore_row *out = v->out;
 	double low = isnan(out->low) ? out->value : out->low;
 	double high = isnan(out->high) ? out->value : out->high;
 
-	if (!v->metric || !v->metric->over)
-		return;
 	v->whole = unc_value_of_metric(v, v->metric->over);
 	if (!(v->whole.value > 0))
 		v->whole.value = NAN;
@@ -285,13 +276,6 @@ void unc_value_share(struct unc_judged_row *v)
 	out->value /= v->whole.value;
 	out->low = out->high = NAN;
 	set_bounds(v, low / v->whole.high, high / v->whole.low);
-}
-
-size_t unc_row_input_count(const struct unc_row *row)
-{
-	const struct uncore_metric *metric = row->query->metric;
-
-	return row->query->event_count + (metric && metric->over);
 }
 
 void unc_value_inputs(const struct unc_judged_row *v, struct uncore_input *inputs)
@@ -310,7 +294,7 @@ void unc_value_inputs(const struct unc_judged_row *v, struct uncore_input *input
 			.running_ns = sum->running_ns,
 		};
 	}
-	if (unc_row_input_count(v->row) > count)
+	if (v->row->query->input_count > count)
 		inputs[count] =
 			(struct uncore_input){.name = v->metric->over, .value = v->whole.value};
 }
