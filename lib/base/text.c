@@ -242,6 +242,24 @@ int unc_parse_u64(const char *text, uint64_t *out)
 	return 0;
 }
 
+int unc_number_after(const char *name, const char *prefix, int most)
+{
+	size_t len = strlen(prefix);
+	uint64_t number;
+
+	if (strncmp(name, prefix, len) != 0 || unc_parse_u64(name + len, &number) < 0 ||
+	    number > (uint64_t)most)
+		return -1;
+	return (int)number;
+}
+
+int unc_compare_ints(const void *a, const void *b)
+{
+	const int *x = a, *y = b;
+
+	return *x < *y ? -1 : *x > *y;
+}
+
 size_t unc_take_digits(const char **text, unsigned base, size_t most, uint64_t *out)
 {
 	size_t n = 0;

@@ -104,6 +104,10 @@ void unc_names_finish(struct unc_names *n);
 int unc_parse_u64(const char *text, uint64_t *out);
 /* Takes digits of base 10 or 16, at most `most` of them, from the text; how many. */
 size_t unc_take_digits(const char **text, unsigned base, size_t most, uint64_t *out);
+/* The number behind the prefix of a name: 12 in "cpu12"; -1: another name, or more than `most`. */
+int unc_number_after(const char *name, const char *prefix, int most);
+/* For qsort(): ascending. */
+int unc_compare_ints(const void *a, const void *b);
 /* Whole string as a finite C-locale number. -EINVAL, -ERANGE. */
 int unc_parse_double(const char *text, double *out);
 /* The unsigned number at the start of `text`; *end is what follows it, which may not be a letter, a

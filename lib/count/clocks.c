@@ -4,16 +4,18 @@
 #include "count/clocks.h"
 #include "count/monitor.h"
 
-/* The n-th event of the family that counts cycles whenever the PMU works; NULL: there are fewer.
- * Energy is no clock. */
-static const struct unc_event_def *clock_of(const struct unc_family *f, size_t n)
+/* The event counts cycles whenever the PMU works. Energy is no clock. */
+static bool is_clock(const struct unc_event_def *event)
 {
-	for (size_t i = 0; f && i < f->event_count; i++) {
-		const struct unc_event_def *event = &f->events[i];
+	return event->always && !event->kernel_scale && !event->other_model;
+}
 
-		if (event->always && !event->kernel_scale && !event->other_model && n-- == 0)
-			return event;
-	}
+/* The first such event of the family; NULL: none. */
+static const struct unc_event_def *clock_of(const struct unc_family *f)
+{
+	for (size_t i = 0; f && i < f->event_count; i++)
+		if (is_clock(&f->events[i]))
+			return &f->events[i];
 	return NULL;
 }
 
@@ -50,7 +52,7 @@ static size_t used_counters(const struct uncore_monitor *m, const struct unc_req
 static int request_clock(struct uncore_monitor *m, size_t beside)
 {
 	const struct uncore_pmu *pmu = m->sets[beside].pmu;
-	const struct unc_event_def *clock = clock_of(pmu->family, 0);
+	const struct unc_event_def *clock = clock_of(pmu->family);
 	struct unc_request request = {0};
 	struct unc_request_set *set;
 	struct unc_encoding encoding;
@@ -85,7 +87,7 @@ int unc_clocks_request(struct uncore_monitor *m)
 	for (size_t i = 0; r == 0 && i < count; i++) {
 		const struct unc_family *f = m->sets[i].pmu->family;
 
-		if (m->sets[i].query && f && f->place <= UNC_PLACE_PACKAGE_MEMORY && clock_of(f, 0))
+		if (m->sets[i].query && f && f->place <= UNC_PLACE_PACKAGE_MEMORY && clock_of(f))
 			r = request_clock(m, i);
 	}
 	return r;
@@ -93,33 +95,23 @@ int unc_clocks_request(struct uncore_monitor *m)
 
 /* ---- in the plan ---- */
 
-static bool is_event(const struct uncore_counter *c, const struct unc_event_def *event)
-{
-	struct unc_encoding encoding;
-
-	return unc_event_encode(event, c->pmu, &encoding, NULL) == 0 &&
-	       memcmp(&encoding.config, &c->config, sizeof(c->config)) == 0;
-}
-
-static bool is_clock(const struct uncore_counter *c)
-{
-	const struct unc_event_def *event;
-
-	for (size_t i = 0; (event = clock_of(c->pmu->family, i)); i++)
-		if (is_event(c, event))
-			return true;
-	return false;
-}
-
-/* Also the counter of an event that was requested by its text. */
-static bool is_never_idle(const struct uncore_counter *c)
+/* Finds whether the event of a counter never stops, and whether it is a clock. Also of an event that
+ * was requested by its text. */
+static void look_at(const struct uncore_counter *c, bool *never_idle, bool *clock)
 {
 	const struct unc_family *f = c->pmu->family;
+	struct unc_encoding encoding;
 
-	for (size_t i = 0; f && i < f->event_count; i++)
-		if (f->events[i].always && !f->events[i].other_model && is_event(c, &f->events[i]))
-			return true;
-	return false;
+	for (size_t i = 0; f && i < f->event_count; i++) {
+		const struct unc_event_def *event = &f->events[i];
+
+		if (!event->always || event->other_model ||
+		    unc_event_encode(event, c->pmu, &encoding, NULL) < 0 ||
+		    memcmp(&encoding.config, &c->config, sizeof(c->config)) != 0)
+			continue;
+		*never_idle = true;
+		*clock |= is_clock(event);
+	}
 }
 
 static bool same_place(const struct uncore_counter *a, const struct uncore_counter *b)
@@ -138,17 +130,19 @@ int unc_clocks_find(struct unc_clocks *out, const struct unc_plan *plan)
 	c.still_ns = calloc(plan->count + 1, sizeof(*c.still_ns));
 	if (!c.of || !c.lacking || !c.never_idle || !c.still_ns)
 		goto fail;
-	for (size_t i = 0; i < plan->count; i++)
-		c.never_idle[i] = is_never_idle(&plan->counters[i]);
 	/* Counters of one PMU, CPU and round are adjacent. */
 	for (size_t first = 0; first < plan->count; first = end) {
 		const struct uncore_counter *counters = plan->counters;
 		size_t clock = SIZE_MAX;
 
 		for (end = first; end < plan->count && same_place(&counters[first], &counters[end]);
-		     end++)
-			if (clock == SIZE_MAX && is_clock(&counters[end]))
+		     end++) {
+			bool is_one = false;
+
+			look_at(&counters[end], &c.never_idle[end], &is_one);
+			if (is_one && clock == SIZE_MAX)
 				clock = end;
+		}
 		for (size_t i = first; i < end; i++)
 			c.of[i] = clock;
 		if (clock != SIZE_MAX && UNC_ADD(&c.items, &c.count, &clock) < 0)
@@ -244,12 +238,8 @@ bool unc_clocks_update(struct unc_clocks *c, struct uncore *u, const struct unc_
 
 		changed |= c->lacking[clock] != lacking;
 		c->any_lacking |= lacking;
-		for (size_t k = clock;
-		     c->lacking[clock] != lacking && k-- > 0 && c->of[k] == clock;)
-			c->lacking[k] = lacking;
-		for (size_t k = clock + 1;
-		     c->lacking[clock] != lacking && k < plan->count && c->of[k] == clock; k++)
-			c->lacking[k] = lacking;
+		for (size_t k = 0; c->lacking[clock] != lacking && k < plan->count; k++)
+			c->lacking[k] = c->of[k] == clock && k != clock ? lacking : c->lacking[k];
 		c->lacking[clock] = lacking;
 	}
 	return changed;

@@ -36,17 +36,6 @@ static int add_request(struct uncore_monitor *m, struct unc_request_set *set, co
 	return 0;
 }
 
-static int keep_target(struct uncore_monitor *m, struct unc_query *q,
-		       const struct unc_target *target)
-{
-	struct unc_target *added = unc_append(&q->targets, &q->target_count, sizeof(*added));
-
-	if (!added)
-		return unc_nomem(&m->machine->error);
-	*added = *target;
-	return 0;
-}
-
 bool unc_same_pmu(const struct unc_request_set *a, const struct unc_request_set *b)
 {
 	return a->pmu == b->pmu && a->cpu == b->cpu;
@@ -94,7 +83,9 @@ int unc_encode_event(struct uncore_monitor *m, struct unc_query *q, struct unc_t
 	r = q->target_count || encoding->alias ? 0 : note_code(m, target.pmu, event, encoding);
 	if (r == 0)
 		r = add_request(m, set, event->terms, encoding, event->modifiers);
-	return r < 0 ? r : keep_target(m, q, &target);
+	if (r == 0 && UNC_ADD(&q->targets, &q->target_count, &target) < 0)
+		r = unc_nomem(&m->machine->error);
+	return r;
 }
 
 /* ---- metrics ---- */
@@ -179,7 +170,9 @@ int unc_encode_metric(struct uncore_monitor *m, struct unc_query *q, struct unc_
 		free(terms);
 	}
 	target.set = (size_t)(set - m->sets);
-	return r < 0 ? r : keep_target(m, q, &target);
+	if (r == 0 && UNC_ADD(&q->targets, &q->target_count, &target) < 0)
+		r = unc_nomem(&m->machine->error);
+	return r;
 }
 
 /* ---- rules ---- */

@@ -305,16 +305,12 @@ static int by_word(const struct unc_module *m, const char *const *words)
 
 static int by_processor(const struct unc_module *m)
 {
-	static const char *const words[] = {"P", "CPU", "PROC", "PROCESSOR", "SOCKET", NULL};
-
-	return by_word(m, words);
+	return by_word(m, (const char *const[]){"P", "CPU", "PROC", "PROCESSOR", "SOCKET", NULL});
 }
 
 static int by_node(const struct unc_module *m)
 {
-	static const char *const words[] = {"NODE", NULL};
-
-	return by_word(m, words);
+	return by_word(m, (const char *const[]){"NODE", NULL});
 }
 
 /* The letter of "A1" or "DIMM_B12". In Dell's names it is the processor, in others the channel. */
@@ -610,14 +606,16 @@ static int read_hsmp(struct uncore_memory *m, const struct unc_root *root, size_
 		     size_t channel_pmus, struct unc_error *e)
 {
 	double most = hsmp_value(root, 0, "ddr_max_bw"), mhz = hsmp_value(root, 0, "mclk_input");
-	double channels = most * 1e3 / (mhz * 2 * 8), peak, used = 0;
+	double channels = most * 1e3 / (mhz * 2 * 8), peak, used = 0, unit;
 	size_t least = m->channels ? m->channels : 1;
 	size_t limit = m->channels ? m->channels : channel_pmus;
-	bool bytes = is_whole(channels, least, limit), bits = is_whole(channels / 8, least, limit);
-	double unit = bytes ? 1e9 : 1e9 / 8;
+	bool bytes, bits;
 
 	if (isnan(most) || isnan(mhz))
 		return -ENODATA;
+	bytes = is_whole(channels, least, limit);
+	bits = is_whole(channels / 8, least, limit);
+	unit = bytes ? 1e9 : 1e9 / 8;
 	if (bytes == bits) {
 		if (!m->channels)
 			unc_error_append(

@@ -46,13 +46,14 @@ static bool is_unknown(const struct uncore_cpu *cpu)
  * node, ascending. -1: unknown. */
 static int distance_to(const struct groups *g, const char *text, int node)
 {
-	uint64_t other, distance = 0;
+	uint64_t distance = 0;
 	size_t before = 0;
 
-	for (size_t i = 0; i < g->nodes.count; i++)
-		before += strncmp(g->nodes.items[i], "node", 4) == 0 &&
-			  unc_parse_u64(g->nodes.items[i] + 4, &other) == 0 &&
-			  other < (uint64_t)node;
+	for (size_t i = 0; i < g->nodes.count; i++) {
+		int other = unc_number_after(g->nodes.items[i], "node", UINT16_MAX);
+
+		before += other >= 0 && other < node;
+	}
 	while (text && before--)
 		text = (text = strchr(text, ' ')) ? text + 1 : NULL;
 	return text && unc_take_digits(&text, 10, 4, &distance) ? (int)distance : -1;
@@ -217,13 +218,6 @@ static void number_sockets(struct unc_topology *t, const struct groups *g)
 	}
 }
 
-static int compare_numbers(const void *a, const void *b)
-{
-	const int *x = a, *y = b;
-
-	return *x < *y ? -1 : *x > *y;
-}
-
 /* Lists sockets with a CPU online, and the others. */
 static void list_sockets(struct unc_topology *t, const struct groups *g)
 {
@@ -240,7 +234,7 @@ static void list_sockets(struct unc_topology *t, const struct groups *g)
 			t->offline[t->offline_count++] =
 				(struct unc_offline_socket){t->cpus[i].socket, t->cpus[i].id};
 	}
-	qsort(t->sockets, t->socket_count, sizeof(*t->sockets), compare_numbers);
+	qsort(t->sockets, t->socket_count, sizeof(*t->sockets), unc_compare_ints);
 }
 
 int unc_topology_find_sockets(struct unc_topology *t, const struct unc_root *root)

@@ -52,18 +52,6 @@ static int add_listed(struct unc_cpulist *to, struct unc_topology *t, const stru
 	return err == -ENOENT ? 0 : err;
 }
 
-/* The number in a name: 12 in "cpu12", or 3 in "node3" with the stem "node"; -1: another name. */
-static int number_of(const char *name, const char *stem)
-{
-	size_t len = strlen(stem);
-	uint64_t number;
-
-	if (strncmp(name, stem, len) != 0 || unc_parse_u64(name + len, &number) < 0 ||
-	    number > UINT16_MAX)
-		return -1;
-	return (int)number;
-}
-
 /* Adds the CPUs that have a directory. */
 static int add_directories(struct unc_cpulist *to, const struct unc_root *root, struct unc_error *e)
 {
@@ -74,7 +62,7 @@ static int add_directories(struct unc_cpulist *to, const struct unc_root *root, 
 		err = unc_fail(e, ENODEV, CPU_DIR " cannot be read (%s): is /sys mounted there?",
 			       unc_errno_text(err));
 	for (size_t i = 0; err == 0 && i < names.count; i++) {
-		int id = number_of(names.items[i], "cpu");
+		int id = unc_number_after(names.items[i], "cpu", UINT16_MAX);
 
 		if (id >= 0)
 			err = UNC_ADD(&to->ids, &to->count, &id);
@@ -100,11 +88,6 @@ static int add_cpu(struct unc_topology *t, const struct unc_root *root, int id, 
 	return UNC_ADD(&t->cpus, &t->cpu_count, &cpu);
 }
 
-static int compare_ids(const void *a, const void *b)
-{
-	return *(const int *)a - *(const int *)b;
-}
-
 /* Reads the CPUs. Old kernels, and copies of a part of /sys, have no file `present`. */
 static int read_cpus(struct unc_topology *t, const struct unc_root *root, struct unc_error *e)
 {
@@ -118,7 +101,7 @@ static int read_cpus(struct unc_topology *t, const struct unc_root *root, struct
 	for (size_t i = 0; err == 0 && i < online.count; i++)
 		err = UNC_ADD(&present.ids, &present.count, &online.ids[i]);
 	if (present.count)
-		qsort(present.ids, present.count, sizeof(*present.ids), compare_ids);
+		qsort(present.ids, present.count, sizeof(*present.ids), unc_compare_ints);
 	for (size_t i = 0; err == 0 && i < present.count; i++) {
 		int id = present.ids[i];
 
@@ -166,10 +149,11 @@ static int read_node_links(struct unc_topology *t, const struct unc_root *root, 
 {
 	const char *dir = UNC_PATH(NODE_DIR "/%s", name);
 	struct unc_names names = {0};
-	int err = unc_root_list(root, dir, &names), node = number_of(name, "node");
+	int err = unc_root_list(root, dir, &names),
+	    node = unc_number_after(name, "node", UINT16_MAX);
 
 	for (size_t i = 0; node >= 0 && i < names.count; i++) {
-		int id = number_of(names.items[i], "cpu");
+		int id = unc_number_after(names.items[i], "cpu", UINT16_MAX);
 		const struct uncore_cpu *cpu = id < 0 ? NULL : unc_topology_cpu(t, id);
 
 		if (cpu && cpu->node < 0 && unc_root_exists(root, UNC_PATH("%s/cpu%d", dir, id)))
@@ -188,7 +172,7 @@ static int read_nodes(struct unc_topology *t, const struct unc_root *root)
 
 	err = err == -ENOMEM ? err : 0;
 	for (size_t i = 0; err == 0 && i < names.count; i++) {
-		int node = number_of(names.items[i], "node");
+		int node = unc_number_after(names.items[i], "node", UINT16_MAX);
 
 		if (node >= 0)
 			err = read_node(t, root, node);

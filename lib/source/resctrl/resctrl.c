@@ -38,18 +38,6 @@ struct scan {
 	size_t groups;
 };
 
-/* The number after a prefix; -1: the name has another form. */
-static int number_of(const char *name, const char *prefix)
-{
-	size_t len = strlen(prefix);
-	uint64_t number;
-
-	if (strncmp(name, prefix, len) != 0 || unc_parse_u64(name + len, &number) < 0 ||
-	    number > INT_MAX)
-		return -1;
-	return (int)number;
-}
-
 static int add_events(struct uncore_pmu *p)
 {
 	const struct uncore_term term = {.name = "event", .format = "config:0-7", .bits = 0xff};
@@ -119,7 +107,7 @@ static int add_cache(struct scan *s, const char *group, const char *directory, i
 	bool whole = true;
 
 	for (size_t i = 0; r == 0 && i < names.count; i++) {
-		int node = number_of(names.items[i], "mon_sub_L3_");
+		int node = unc_number_after(names.items[i], "mon_sub_L3_", INT_MAX);
 
 		if (node < 0)
 			continue;
@@ -142,7 +130,7 @@ static int add_group(struct scan *s, const char *path, const char *group)
 	int r = unc_root_list(s->root, data, &names) == -ENOMEM ? -ENOMEM : 0;
 
 	for (size_t i = 0; r == 0 && i < names.count; i++) {
-		int cache = number_of(names.items[i], "mon_L3_");
+		int cache = unc_number_after(names.items[i], "mon_L3_", INT_MAX);
 
 		if (cache >= 0)
 			r = add_cache(s, group, UNC_PATH("%s/%s", data, names.items[i]), cache);
