@@ -167,12 +167,8 @@ void buffer_printf(struct buffer *b, const char *fmt, ...)
 
 void buffer_spaces(struct buffer *b, size_t count)
 {
-	if (!count)
-		return;
-	reserve(b, count);
-	memset(b->data + b->len, ' ', count);
-	b->len += count;
-	b->data[b->len] = '\0';
+	if (count)
+		memset(buffer_more(b, count), ' ', count);
 }
 
 void buffer_wrap(struct buffer *b, size_t indent, size_t width, const char *text)

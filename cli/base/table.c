@@ -82,31 +82,26 @@ static void prefixed_value(struct human *h, double value, const char *unit)
 	snprintf(h->unit, sizeof(h->unit), "%s%s", prefix, unit);
 }
 
-static void value_in(struct human *h, double value, const char *unit, enum units units)
+void human_value_in(struct human *h, double value, const char *unit, enum units units)
 {
 	static const char *const binary[] = {"", "Ki", "Mi", "Gi", "Ti"};
 	size_t power = 0;
 
 	if (units == UNITS_SI || !isfinite(value) || (units == UNITS_IEC && *unit != 'B')) {
 		prefixed_value(h, value, unit);
-		return;
-	}
-	for (; units == UNITS_IEC && power < 4 && fabs(value) >= 1023.95; power++)
-		value /= 1024;
-	if (units == UNITS_IEC)
+	} else if (units == UNITS_IEC) {
+		for (; power < 4 && fabs(value) >= 1023.95; power++)
+			value /= 1024;
 		snprintf(h->number, sizeof(h->number), "%.*f",
 			 fabs(value) < 9.9995   ? 3
 			 : fabs(value) < 99.995 ? 2
 						: 1,
 			 value);
-	else
+		snprintf(h->unit, sizeof(h->unit), "%s%s", binary[power], unit);
+	} else {
 		snprintf(h->number, sizeof(h->number), fabs(value) >= 1e5 ? "%.0f" : "%.5g", value);
-	snprintf(h->unit, sizeof(h->unit), "%s%s", binary[power], unit);
-}
-
-void human_value_in(struct human *h, double value, const char *unit, enum units units)
-{
-	value_in(h, value, unit, units);
+		snprintf(h->unit, sizeof(h->unit), "%s", unit);
+	}
 	snprintf(h->text, sizeof(h->text), "%s%s%s", h->number, *h->unit ? " " : "", h->unit);
 }
 

@@ -22,6 +22,7 @@ struct loop {
 	uint64_t begin_ns;     /* of the first window */
 	uint64_t windows;
 	size_t notes;       /* of the monitor, printed or counted so far */
+	bool prints_notes;  /* false: a sink shows them itself */
 	int command_status; /* the first that is not 0 */
 };
 
@@ -40,29 +41,10 @@ static bool has_rounds(const struct request *request, struct sink *const *sinks)
 
 /* ---- windows ---- */
 
-/* A sink may show the monitor's notes itself. */
-static bool prints_notes(const struct loop *l)
-{
-	for (struct sink *const *s = l->sinks; *s; s++)
-		if ((*s)->notes)
-			return false;
-	return true;
-}
-
 static void print_new_notes(struct loop *l)
 {
-	for (; prints_notes(l) && l->notes < uncore_monitor_note_count(l->monitor); l->notes++)
+	for (; l->prints_notes && l->notes < uncore_monitor_note_count(l->monitor); l->notes++)
 		cli_error("note: %s", uncore_monitor_note_at(l->monitor, l->notes));
-}
-
-static int give(struct loop *l, const struct frame *f)
-{
-	int status = CLI_OK;
-
-	for (struct sink *const *s = l->sinks; !status && *s; s++)
-		if (!f->total || (*s)->total)
-			status = (*s)->take((*s)->context, f);
-	return status;
 }
 
 /* The window that ends now, or the total of all. */
@@ -92,7 +74,10 @@ static int take_window(struct loop *l, bool total)
 	if (status)
 		return status;
 	l->windows += !total;
-	return give(l, &f);
+	for (struct sink *const *s = l->sinks; !status && *s; s++)
+		if (!f.total || (*s)->total)
+			status = (*s)->take((*s)->context, &f);
+	return status;
 }
 
 static bool has_parts(const struct loop *l)
@@ -263,7 +248,7 @@ static int count(struct loop *l)
 
 	if (err)
 		return cli_fail(l->cli, err);
-	if ((!l->windows || l->round) && prints_notes(l))
+	if ((!l->windows || l->round) && l->prints_notes)
 		plan_print_notes(l->request, l->monitor, notes);
 	l->notes = uncore_monitor_note_count(l->monitor);
 	for (struct sink *const *s = l->sinks; !status && *s; s++)
@@ -429,9 +414,12 @@ static bool begins(struct loop *l, uint64_t runs)
 int loop_run(struct cli *cli, const struct request *request, struct sink *const *sinks,
 	     struct uncore_monitor *m)
 {
-	struct loop l = {.cli = cli, .request = request, .sinks = sinks, .monitor = m};
+	struct loop l = {
+		.cli = cli, .request = request, .sinks = sinks, .monitor = m, .prints_notes = true};
 	int status;
 
+	for (struct sink *const *s = sinks; *s; s++)
+		l.prints_notes = l.prints_notes && !(*s)->notes;
 	init_ticker(&l.ticker, cli, request, sinks);
 	status = open_all(&l);
 	for (uint64_t runs = 0; !status && begins(&l, runs); runs++) {

@@ -521,15 +521,16 @@ static int fill_array(const struct unc_reader *r, const struct unc_yaml *node,
 		return unc_nomem(r->e);
 	for (size_t i = 0; err == 0 && i < node->count; i++) {
 		const struct unc_yaml *child = &node->children[i];
-		char *entry = (char *)*member + i * size;
+		char *entry = (char *)*member + (*count)++ * size;
 
-		++*count;
 		if (words) {
 			((struct unc_word *)(void *)entry)->name = child->key;
 			err = unc_fill_value(r, child, &text, entry);
 		} else {
 			err = unc_fill(r, child, f->of, entry);
 		}
+		if (err == 0 && !words && f->of->drops && *(const bool *)(const void *)entry)
+			memset((char *)*member + --*count * size, 0, size);
 	}
 	return err;
 }

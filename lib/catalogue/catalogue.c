@@ -142,16 +142,6 @@ static int add_metrics(struct unc_catalogue *c, bool here, struct unc_error *e)
 	return 0;
 }
 
-static void use_register(struct uncore_pmu *pmu, const struct unc_family *f)
-{
-	for (size_t i = f->register_count; i-- > 0;) {
-		if (f->registers[i].other_model)
-			continue;
-		pmu->register_bits = f->registers[i].bits;
-		pmu->register_halves = f->registers[i].halves;
-	}
-}
-
 int unc_catalogue_match(struct unc_catalogue *c, struct unc_pmus *pmus, struct unc_error *e)
 {
 	int r = load_embedded(c, pmus, e);
@@ -171,10 +161,12 @@ int unc_catalogue_match(struct unc_catalogue *c, struct unc_pmus *pmus, struct u
 			pmu->def_count = f->event_count;
 			pmu->named_terms = f->named_terms;
 			pmu->named_term_count = f->named_term_count;
-			use_register(pmu, f);
+			if (f->register_count) {
+				pmu->register_bits = f->registers->bits;
+				pmu->register_halves = f->registers->halves;
+			}
 			for (size_t b = 0; b < f->bug_count; b++)
-				pmu->adds_at_reads |=
-					f->bugs[b].adds_at_reads && !f->bugs[b].other_model;
+				pmu->adds_at_reads |= f->bugs[b].adds_at_reads;
 			if (UNC_ADD(&f->pmus, &f->pmu_count, &pmu) < 0)
 				r = unc_nomem(e);
 		}

@@ -11,8 +11,7 @@ static int add_file(struct unc_die_files *out, const struct uncore_pmu *pmu, con
 		    const char *file, bool is_bus)
 {
 	struct unc_die_file f = {.pmu = pmu};
-	char *text, device[80];
-	bool has_domain = false;
+	char *text;
 	uint64_t number = 0;
 	int r;
 
@@ -23,9 +22,8 @@ static int add_file(struct unc_die_files *out, const struct uncore_pmu *pmu, con
 		r = unc_pmu_attribute(pmu, file, &text);
 		if (r < 0)
 			return r == -ENOMEM ? r : 0;
-		snprintf(device, sizeof(device), "%.64s:00.0", text);
+		f.names_bus = unc_pci_parse_bus(text, &f.first);
 		free(text);
-		f.names_bus = unc_pci_parse(device, &f.first, &has_domain) && has_domain;
 	}
 	return UNC_ADD(&out->items, &out->count, &f);
 }

@@ -52,22 +52,20 @@ static const struct unc_field driver_fields[] = {
 	UNC_END,
 };
 
-const struct unc_shape unc_driver_shape = {
-	.fields = driver_fields, .size = sizeof(struct unc_driver), .check = finish_driver};
+const struct unc_shape unc_driver_shape = {.fields = driver_fields,
+					   .size = sizeof(struct unc_driver),
+					   .drops = true,
+					   .check = finish_driver};
 
 const struct uncore_driver *uncore_metric_driver_at(const struct uncore_metric *m, size_t i)
 {
 	const struct unc_family *f = m->family;
 
-	for (size_t k = 0; k < f->driver_count; k++) {
-		if (f->drivers[k].other_model)
-			continue;
-		if (i-- == 0)
-			return &f->drivers[k].shown;
-		if (!f->drivers[k].shown.pmus)
-			break; /* it covers all PMUs that are left */
-	}
-	return NULL;
+	/* One without `pmus` covers all PMUs that are left. */
+	for (size_t k = 0; k < i; k++)
+		if (k >= f->driver_count || !f->drivers[k].shown.pmus)
+			return NULL;
+	return i < f->driver_count ? &f->drivers[i].shown : NULL;
 }
 
 const struct uncore_driver *uncore_pmu_driver(const struct uncore_pmu *p)
@@ -94,7 +92,7 @@ static const struct unc_driver *driver_of(const struct unc_family *f, const stru
 	for (size_t i = 0; i < f->driver_count; i++) {
 		const struct unc_driver *d = &f->drivers[i];
 
-		if (!d->other_model && (!d->shown.pmus || is_named(d->shown.pmus, pmu->name)))
+		if (!d->shown.pmus || is_named(d->shown.pmus, pmu->name))
 			return d;
 	}
 	return NULL;

@@ -175,6 +175,7 @@ static int finish_named_term(const struct unc_reader *r, const struct unc_yaml *
 
 const struct unc_shape unc_named_term_shape = {.fields = named_term_fields,
 					       .size = sizeof(struct unc_named_term),
+					       .drops = true,
 					       .check = finish_named_term};
 
 /* ---- rules ---- */
@@ -233,6 +234,7 @@ static const struct unc_field rule_fields[] = {
 const struct unc_shape unc_rule_shape = {
 	.fields = rule_fields,
 	.size = sizeof(struct unc_rule),
+	.drops = true,
 	.choice = offsetof(struct unc_rule, kind),
 };
 
@@ -293,8 +295,8 @@ static const struct unc_field kernel_bug_fields[] = {
 	UNC_END,
 };
 
-const struct unc_shape unc_kernel_bug_shape = {.fields = kernel_bug_fields,
-					       .size = sizeof(struct unc_kernel_bug)};
+const struct unc_shape unc_kernel_bug_shape = {
+	.fields = kernel_bug_fields, .size = sizeof(struct unc_kernel_bug), .drops = true};
 
 /* The length of "6.12." at the start of a version. */
 static size_t branch_length(const char *version)
@@ -377,7 +379,7 @@ static int find_bug(const struct unc_family *f, struct unc_kernel_bug *bug, cons
 	char *fix = unc_kernel_fix(bug, kernel);
 	size_t branch = branch_length(kernel);
 	struct unc_text text = {0};
-	bool has = !bug->other_model && (!bug->since || strverscmp(kernel, bug->since) >= 0);
+	bool has = !bug->since || strverscmp(kernel, bug->since) >= 0;
 	bool perhaps = bug->fixed && unc_kernel_is_patched(kernel);
 
 	if (bug->fixed && !fix)
@@ -392,7 +394,7 @@ static int find_bug(const struct unc_family *f, struct unc_kernel_bug *bug, cons
 	}
 	free(fix);
 	if (sign) {
-		has = sign == SIGN_SHOWN && !bug->other_model;
+		has = sign == SIGN_SHOWN;
 		perhaps = false;
 	}
 	if (!has || bug->text)

@@ -309,7 +309,6 @@ static const struct unc_field port_fields[] = {
 static int finish_port_rule(const struct unc_reader *r, const struct unc_yaml *map, void *into)
 {
 	const struct unc_yaml *index = unc_yaml_get(map, "index");
-	struct unc_family *f = r->context;
 	struct unc_port_rule *rule = into;
 
 	if (!index)
@@ -321,8 +320,6 @@ static int finish_port_rule(const struct unc_reader *r, const struct unc_yaml *m
 	    !unc_yaml_get(map, "evidence"))
 		return unc_reader_fail(r, index ? index : map,
 				       "the key 'evidence' is missing here");
-	if (!rule->other_model && !f->ports)
-		f->ports = rule;
 	return 0;
 }
 
@@ -343,17 +340,6 @@ static const struct unc_field speed_fields[] = {
 	UNC_FIELD("!evidence", TEXT),
 	UNC_END,
 };
-
-static int finish_speed(const struct unc_reader *r, const struct unc_yaml *map, void *into)
-{
-	struct unc_family *f = r->context;
-	struct unc_speed_rule *rule = into;
-
-	(void)map;
-	if (!rule->other_model && !f->speed)
-		f->speed = rule;
-	return 0;
-}
 
 /* ---- events ---- */
 
@@ -622,15 +608,15 @@ static const struct unc_field family_fields[] = {
 	UNC_FIELD("filters", MAP, .of = &unc_filters_shape),
 	UNC_FIELD("ports", LIST, FAMILY_LIST(port_rules, port_rule_count),
 		  .of = UNC_SHAPE(struct unc_port_rule, port_fields,
-				  .choice = offsetof(struct unc_port_rule, kind),
+				  .choice = offsetof(struct unc_port_rule, kind), .drops = true,
 				  .check = finish_port_rule)),
 	UNC_FIELD("speed", LIST, FAMILY_LIST(speed_rules, speed_rule_count),
-		  .of = UNC_SHAPE(struct unc_speed_rule, speed_fields, .check = finish_speed)),
+		  .of = UNC_SHAPE(struct unc_speed_rule, speed_fields, .drops = true)),
 	UNC_FIELD("nodes", LIST, FAMILY_LIST(node_rules, node_rule_count),
 		  .of = UNC_SHAPE(struct unc_node_rule, node_fields,
-				  .choice = offsetof(struct unc_node_rule, kind))),
+				  .choice = offsetof(struct unc_node_rule, kind), .drops = true)),
 	UNC_FIELD("registers", LIST, FAMILY_LIST(registers, register_count),
-		  .of = UNC_SHAPE(struct unc_register, counter_register_fields)),
+		  .of = UNC_SHAPE(struct unc_register, counter_register_fields, .drops = true)),
 	UNC_FIELD("!events", NAMED, FAMILY_LIST(events, event_count),
 		  .of = UNC_SHAPE(struct unc_event_def, event_fields, .check = finish_event)),
 	UNC_FIELD("terms", LIST, FAMILY_LIST(named_terms, named_term_count),
@@ -660,6 +646,8 @@ int unc_family_parse(struct unc_family **out, struct unc_yaml_file *file, const 
 	f->on_this_cpu = true;
 	f->counters = COUNTERS;
 	err = unc_fill(&r, file->root, UNC_SHAPE(struct unc_family, family_fields), f);
+	f->ports = f->port_rule_count ? f->port_rules : NULL;
+	f->speed = f->speed_rule_count ? f->speed_rules : NULL;
 	if (err < 0)
 		unc_family_free(f);
 	else

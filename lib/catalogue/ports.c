@@ -55,21 +55,18 @@ static int read_file(const struct uncore_pmu *pmu, const char *file, const char 
 static int read_addresses(struct unc_port_instance *x, const char *name,
 			  const struct unc_topology *t, bool bus, struct unc_error *why)
 {
-	char file[FILE_ROOM], device[80], *text;
-	bool has_domain = false;
+	char file[FILE_ROOM], *text;
 	int r = die_file(file, name, t, x->cpu, why);
 
 	if (r == 0)
 		r = read_file(x->pmu, file, "root ports", &text, why);
 	if (r < 0)
 		return r;
-	snprintf(device, sizeof(device), "%.64s:00.0", text);
-	if (bus && unc_pci_parse(device, &x->first, &has_domain) && has_domain) {
+	if (bus && unc_pci_parse_bus(text, &x->first))
 		x->last = x->first | 0xff;
-	} else if (bus || unc_parse_u64(text, &x->last) < 0) {
+	else if (bus || unc_parse_u64(text, &x->last) < 0)
 		r = unc_fail(why, ENODEV, "%s: its file '%s' has '%.40s', which names no root port",
 			     x->pmu->name, file, text);
-	}
 	free(text);
 	return r;
 }
@@ -380,7 +377,7 @@ int unc_ports_of(const struct unc_ports *p, const struct uncore_pmu *pmu, int cp
 			x = &p->instances[i];
 	if (!x)
 		return unc_fail(why, ENODEV,
-				pmu->family->port_rule_count
+				unc_yaml_get(pmu->family->file->root, "ports")
 					? "it is not known which root ports %s counts"
 					: "%s does not distinguish root ports",
 				pmu->name);

@@ -346,7 +346,7 @@ bool unc_rules_allow(const struct unc_request_set *set)
 	struct unc_error why;
 
 	for (size_t k = 0; k < f->rule_count; k++)
-		if (f->rules[k].kind >= UNC_RULE_GROUP && !f->rules[k].other_model &&
+		if (f->rules[k].kind >= UNC_RULE_GROUP &&
 		    check_values(&f->rules[k], set, 1, &why) < 0)
 			return false;
 	return true;
@@ -416,7 +416,7 @@ int unc_rules_check(struct uncore_monitor *m)
 		for (size_t k = 0; r == 0 && k < f->rule_count; k++) {
 			const struct unc_rule *rule = &f->rules[k];
 
-			if (rule->other_model || !is_for_pmu(rule, sets[i].pmu))
+			if (!is_for_pmu(rule, sets[i].pmu))
 				continue;
 			if (rule->kind == UNC_RULE_NOTE)
 				r = note_rule(m, rule, &sets[i]);

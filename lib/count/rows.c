@@ -133,7 +133,7 @@ static int node_of(const struct unc_topology *topology, const struct unc_target 
 		const struct unc_node_rule *rule = &f->node_rules[i];
 		int64_t node = -1;
 
-		if (rule->other_model || t->pmu->spans_nodes)
+		if (t->pmu->spans_nodes)
 			continue;
 		if (rule->kind == UNC_NODE_CPU)
 			return cpu->node;
@@ -297,7 +297,7 @@ static const struct unc_kernel_bug *bug_of(const struct row_builder *b, const st
 		const struct unc_kernel_bug *bug = &f->bugs[i];
 		bool has = false;
 
-		for (size_t k = 0; !bug->other_model && k < b->query->event_count; k++)
+		for (size_t k = 0; k < b->query->event_count; k++)
 			has |= unc_terms_are_set(t->pmu,
 						 &b->sets[t->set].requests[t->first + k].config,
 						 &bug->terms);

@@ -34,6 +34,15 @@ bool unc_pci_parse(const char *text, uint64_t *out, bool *has_domain)
 	return true;
 }
 
+bool unc_pci_parse_bus(const char *text, uint64_t *first)
+{
+	char device[80];
+	bool has_domain = false;
+
+	snprintf(device, sizeof(device), "%.64s:00.0", text);
+	return unc_pci_parse(device, first, &has_domain) && has_domain;
+}
+
 /* ---- one device ---- */
 
 const char *unc_pci_keep(struct unc_pci *p, const char *text)

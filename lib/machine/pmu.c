@@ -288,8 +288,7 @@ static int add_named_terms(struct uncore_pmu *p)
 		struct uncore_term term = {.name = t->name, .word = -1};
 		struct unc_text values = {0};
 
-		if (t->other_model || unc_pmu_term(p, t->name) ||
-		    !unc_pmu_has_terms(p, t->values->text))
+		if (unc_pmu_term(p, t->name) || !unc_pmu_has_terms(p, t->values->text))
 			continue;
 		for (size_t i = 0; i < t->value_count; i++)
 			unc_text_add(&values, "%s%s", i ? " " : "", t->values[i].name);
@@ -411,7 +410,7 @@ const char *unc_pmu_named_value(const struct uncore_pmu *p, const char *term, co
 		const struct unc_named_term *t = &p->named_terms[k];
 		const struct unc_word *found = NULL;
 
-		if (!t->other_model && strcmp(t->name, term) == 0)
+		if (strcmp(t->name, term) == 0)
 			found = find_named(t->values, t->value_count, sizeof(*t->values), value);
 		if (!found)
 			continue;

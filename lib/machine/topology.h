@@ -200,6 +200,8 @@ const char *unc_pci_keep(struct unc_pci *p, const char *text);
 
 /* Parses "0000:17:00.0", or "17:00.0", for which *has_domain is false. */
 bool unc_pci_parse(const char *text, uint64_t *out, bool *has_domain);
+/* Parses a root bus, "0000:3a": the address of its first device. */
+bool unc_pci_parse_bus(const char *text, uint64_t *first);
 
 /* The device with this address; NULL if there is none. */
 const struct unc_device *unc_pci_device(const struct unc_pci *p, uint64_t address);

@@ -190,15 +190,15 @@ bool unc_regs_same_device(const struct unc_regs_source *s, const struct unc_regs
 	       x->pmu->unit / s->regs->instances == y->pmu->unit / s->regs->instances;
 }
 
-/* True if one of the instance's triggers has reached its number of events since the reading. */
-static bool has_triggered(const struct unc_regs_source *s, const struct unc_regs_instance *b)
+/* The first of the instance's triggers, from *i on, that has reached its number of events since the
+ * reading; false: none. */
+static bool next_triggered(const struct unc_regs_source *s, const struct unc_regs_instance *b,
+			   size_t *i, uint64_t *raw)
 {
-	uint64_t raw;
-
-	for (size_t i = b->first; b->trigger && i < b->end; i++)
-		if (s->plan[i].config[UNC_REGS_AFTER_WORD] && s->counters[i].reg &&
-		    unc_regs_io_load(&b->io, s->counters[i].reg->offset, &raw) == 0 &&
-		    raw < s->counters[i].last)
+	for (; b->trigger && *i < b->end; ++*i)
+		if (s->plan[*i].config[UNC_REGS_AFTER_WORD] && s->counters[*i].reg &&
+		    unc_regs_io_load(&b->io, s->counters[*i].reg->offset, raw) == 0 &&
+		    *raw < s->counters[*i].last)
 			return true;
 	return false;
 }
@@ -208,6 +208,7 @@ static bool has_triggered(const struct unc_regs_source *s, const struct unc_regs
  * event. */
 void unc_regs_unfreeze(struct unc_regs_source *s)
 {
+	uint64_t raw;
 	size_t end;
 
 	for (size_t first = 0; s->together && first < s->instance_count; first = end) {
@@ -225,8 +226,11 @@ void unc_regs_unfreeze(struct unc_regs_source *s)
 				finish_reading(s, &b[k], stopped, runs_on);
 			b[k].runs_on = false;
 		}
-		for (size_t k = first + 1; k < end && !stopped; k++)
-			triggered = triggered || has_triggered(s, &b[k]);
+		for (size_t k = first + 1; k < end && !stopped && !triggered; k++) {
+			size_t i = b[k].first;
+
+			triggered = next_triggered(s, &b[k], &i, &raw);
+		}
 		for (size_t k = first; k < end && triggered; k++)
 			if (b[k].state == UNC_INSTANCE_COUNTING)
 				unc_regs_hold(&b[k].io);
@@ -236,23 +240,14 @@ void unc_regs_unfreeze(struct unc_regs_source *s)
 /* True if a counter of the instance that has reached its number of events still counts. */
 static bool runs_on(const struct unc_regs_source *s, const struct unc_regs_instance *b)
 {
-	uint64_t end = unc_now_ns() + RUNS_ON_NS;
+	uint64_t end = unc_now_ns() + RUNS_ON_NS, first, raw;
 
-	if (!has_triggered(s, b))
-		return false;
-	for (size_t i = b->first; i < b->end; i++) {
-		uint64_t first, raw;
-
-		if (!s->plan[i].config[UNC_REGS_AFTER_WORD] || !s->counters[i].reg ||
-		    unc_regs_io_load(&b->io, s->counters[i].reg->offset, &first) < 0 ||
-		    first >= s->counters[i].last)
-			continue;
+	for (size_t i = b->first; next_triggered(s, b, &i, &first); i++)
 		do
 			if (unc_regs_io_load(&b->io, s->counters[i].reg->offset, &raw) == 0 &&
 			    raw != first)
 				return true;
 		while (unc_now_ns() < end);
-	}
 	return false;
 }
 
