@@ -122,17 +122,16 @@ static void clean_config(struct unc_entry *e)
 /* Keeps only drivers of PMUs in the list of built-in drivers. */
 static void clean_builtin(struct unc_entry *e)
 {
-	size_t kept = 0, n;
+	size_t kept = 0, next;
 
-	for (size_t at = 0; at < e->len; at += n) {
-		const char *line = e->data + at, *newline = memchr(line, '\n', e->len - at);
+	for (size_t at = 0; at < e->len; at = next) {
+		const char *line = e->data + at;
+		size_t n = (next = line_end(e, at)) - at;
 
-		n = newline ? (size_t)(newline + 1 - line) : e->len - at;
-		if (!memmem(line, n, "/perf/", 6) && !memmem(line, n, "/events/", 8) &&
-		    !memmem(line, n, "pmu", 3))
-			continue;
-		memmove(e->data + kept, line, n);
-		kept += n;
+		keep_part(e, at, next,
+			  memmem(line, n, "/perf/", 6) || memmem(line, n, "/events/", 8) ||
+				  memmem(line, n, "pmu", 3),
+			  &kept);
 	}
 	e->len = kept;
 }

@@ -532,6 +532,8 @@ static int fill_array(const struct unc_reader *r, const struct unc_yaml *node,
 		if (err == 0 && !words && f->of->drops && *(const bool *)(const void *)entry)
 			memset((char *)*member + --*count * size, 0, size);
 	}
+	if (!*count && !words && f->of->drops)
+		*member = NULL;
 	return err;
 }
 

@@ -161,7 +161,8 @@ struct unc_field {
 struct unc_shape {
 	const struct unc_field *fields;
 	size_t size; /* of the struct */
-	/* The first member is a bool: an entry of a list that sets it is read, and then left out. */
+	/* The first member is a bool: an entry of a list that sets it is read, and then left out.
+	 * A list of which nothing is left is NULL. */
 	bool drops;
 	/* Offset of an enum: the number, from 0, of the field that the map has among the fields
 	 * marked with '|'. 0: not stored. */

@@ -161,7 +161,7 @@ int unc_catalogue_match(struct unc_catalogue *c, struct unc_pmus *pmus, struct u
 			pmu->def_count = f->event_count;
 			pmu->named_terms = f->named_terms;
 			pmu->named_term_count = f->named_term_count;
-			if (f->register_count) {
+			if (f->registers) {
 				pmu->register_bits = f->registers->bits;
 				pmu->register_halves = f->registers->halves;
 			}

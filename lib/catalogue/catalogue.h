@@ -324,15 +324,13 @@ struct unc_family {
 	size_t pattern_count;
 	struct unc_expectation *expectations;
 	size_t expectation_count;
-	struct unc_port_rule *port_rules;
-	size_t port_rule_count;
-	const struct unc_port_rule *ports; /* the first one for this CPU; NULL: none */
-	struct unc_speed_rule *speed_rules;
-	size_t speed_rule_count;
-	const struct unc_speed_rule *speed; /* the first one for this CPU; NULL: none */
+	struct unc_port_rule *ports; /* the first one applies; NULL: none */
+	size_t port_count;
+	struct unc_speed_rule *speed; /* the first one applies; NULL: none */
+	size_t speed_count;
 	struct unc_node_rule *node_rules;
 	size_t node_rule_count;
-	struct unc_register *registers; /* the first one for this CPU applies to its PMUs */
+	struct unc_register *registers; /* the first one applies; NULL: none */
 	size_t register_count;
 	struct unc_event_def *events;
 	size_t event_count;
@@ -429,9 +427,8 @@ int unc_counted_socket(const struct uncore_pmu *pmu, const struct unc_topology *
 /* Why this socket and the NUMA node are unknown, although those of the CPU are known; NULL: they
  * are known. */
 const char *unc_pmu_unplaced(const struct uncore_pmu *pmu, const struct unc_topology *t);
-/* True if an earlier CPU of its mask is in the same part of the machine as the i-th. */
-bool unc_pmu_repeats(const struct uncore_pmu *pmu, const struct unc_topology *t,
-		     enum unc_scope scope, size_t i);
+/* True if an earlier CPU of its mask is in the same package as the i-th. */
+bool unc_pmu_repeats(const struct uncore_pmu *pmu, const struct unc_topology *t, size_t i);
 /* Also parses the other built-in families, to report what this machine does not have. */
 int unc_catalogue_complete(struct unc_catalogue *c, struct unc_error *e);
 /* See uncore_words_find(). */

@@ -70,13 +70,6 @@ static int cpu_of_bus(const struct unc_pci *pci, uint64_t first)
 	return -1;
 }
 
-static bool same_die(const struct unc_topology *t, int a, int b)
-{
-	const struct uncore_cpu *x = unc_topology_cpu(t, a), *y = unc_topology_cpu(t, b);
-
-	return x && y && x->package == y->package && x->die == y->die;
-}
-
 /* True if the files of two dies are equal. If a die was offline when the driver was loaded, Linux
  * reads the registers of CPU 0 instead (linux arch/x86/events/intel/uncore_snbep.c,
  * die_to_cpu()). */
@@ -106,15 +99,15 @@ static void weigh(const struct unc_die_files *files, const struct unc_pci *pci,
 		const struct unc_die_file *f = &files->items[i];
 		int cpu = f->names_bus ? cpu_of_bus(pci, f->first) : -1;
 
-		disputed[f->number] |=
-			cpu >= 0 && cpus[f->number] >= 0 && !same_die(t, cpu, cpus[f->number]);
+		disputed[f->number] |= cpu >= 0 && cpus[f->number] >= 0 &&
+				       !unc_topology_same_die(t, cpu, cpus[f->number]);
 		cpus[f->number] = cpu >= 0 ? cpu : cpus[f->number];
 	}
 	/* A die has only one number. */
 	for (unsigned a = 0; a < UNC_MOST_DIES; a++)
 		for (unsigned b = a + 1; b < UNC_MOST_DIES; b++)
-			if (cpus[a] >= 0 && cpus[b] >= 0 && same_die(t, cpus[a], cpus[b]) &&
-			    !are_copies(files, a, b))
+			if (cpus[a] >= 0 && cpus[b] >= 0 &&
+			    unc_topology_same_die(t, cpus[a], cpus[b]) && !are_copies(files, a, b))
 				disputed[a] = disputed[b] = true;
 	for (unsigned n = 0; n < UNC_MOST_DIES; n++)
 		cpus[n] = disputed[n] ? -1 : cpus[n];

@@ -190,11 +190,10 @@ static bool share(const struct unc_topology *t, enum unc_scope scope, int a, int
 	return scope == UNC_SCOPE_PACKAGE || (scope == UNC_SCOPE_DIE && x->die == y->die);
 }
 
-bool unc_pmu_repeats(const struct uncore_pmu *pmu, const struct unc_topology *t,
-		     enum unc_scope scope, size_t i)
+bool unc_pmu_repeats(const struct uncore_pmu *pmu, const struct unc_topology *t, size_t i)
 {
 	for (size_t k = 0; k < i; k++)
-		if (share(t, scope, pmu->cpus.ids[k], pmu->cpus.ids[i]))
+		if (share(t, UNC_SCOPE_PACKAGE, pmu->cpus.ids[k], pmu->cpus.ids[i]))
 			return true;
 	return false;
 }

@@ -606,11 +606,11 @@ static const struct unc_field family_fields[] = {
 	UNC_FIELD("each_socket", BOOL, FAMILY(each_socket)),
 	UNC_FIELD("role", ANY, .check = read_role),
 	UNC_FIELD("filters", MAP, .of = &unc_filters_shape),
-	UNC_FIELD("ports", LIST, FAMILY_LIST(port_rules, port_rule_count),
+	UNC_FIELD("ports", LIST, FAMILY_LIST(ports, port_count),
 		  .of = UNC_SHAPE(struct unc_port_rule, port_fields,
 				  .choice = offsetof(struct unc_port_rule, kind), .drops = true,
 				  .check = finish_port_rule)),
-	UNC_FIELD("speed", LIST, FAMILY_LIST(speed_rules, speed_rule_count),
+	UNC_FIELD("speed", LIST, FAMILY_LIST(speed, speed_count),
 		  .of = UNC_SHAPE(struct unc_speed_rule, speed_fields, .drops = true)),
 	UNC_FIELD("nodes", LIST, FAMILY_LIST(node_rules, node_rule_count),
 		  .of = UNC_SHAPE(struct unc_node_rule, node_fields,
@@ -646,8 +646,6 @@ int unc_family_parse(struct unc_family **out, struct unc_yaml_file *file, const 
 	f->on_this_cpu = true;
 	f->counters = COUNTERS;
 	err = unc_fill(&r, file->root, UNC_SHAPE(struct unc_family, family_fields), f);
-	f->ports = f->port_rule_count ? f->port_rules : NULL;
-	f->speed = f->speed_rule_count ? f->speed_rules : NULL;
 	if (err < 0)
 		unc_family_free(f);
 	else

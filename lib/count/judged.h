@@ -25,6 +25,7 @@ struct unc_judged_row {
 	struct unc_formula_input *in; /* of a metric's formula */
 	bool even;                    /* all counters were enabled for the same time */
 	double uncertain_s; /* the uncertainty of the time for which the counters were enabled */
+	bool time_unknown;  /* a counter stopped at an unknown time between its two readings */
 	double took_s;      /* the time between the reads of the counters of a group */
 	double skew; /* distance of the readings from the ends of the interval, as a share of it */
 	bool open_ended;              /* the value depends on that time, which is unknown */
@@ -41,7 +42,5 @@ void unc_value_share(struct unc_judged_row *v);
 /* The value of another metric in the same place; its members are NaN where it has none. */
 struct unc_other_value unc_value_of_metric(const struct unc_judged_row *v, const char *name);
 void unc_value_inputs(const struct unc_judged_row *v, struct uncore_input *inputs);
-/* A counter stopped at an unknown time between its two readings. */
-bool unc_is_time_unknown(const struct unc_judged_row *v);
 
 #endif

@@ -8,8 +8,7 @@
 static bool is_repeated(const struct uncore_monitor *m, const struct uncore_alias *alias,
 			const struct uncore_pmu *pmu, size_t i)
 {
-	return alias && alias->per_package &&
-	       unc_pmu_repeats(pmu, &m->machine->topology, UNC_SCOPE_PACKAGE, i);
+	return alias && alias->per_package && unc_pmu_repeats(pmu, &m->machine->topology, i);
 }
 
 /* ---- events ---- */

@@ -40,12 +40,8 @@ static void set_times(struct unc_judged_row *v)
 	if (used)
 		v->counted->seconds = (double)enabled_ns / (double)used / 1e9;
 	v->even = shortest_ns == longest_ns;
-}
-
-/* A counter stopped at an unknown time between its two readings. */
-bool unc_is_time_unknown(const struct unc_judged_row *v)
-{
-	return v->uncertain_s > 0 && v->uncertain_s >= UNKNOWN_SHARE * v->counted->seconds;
+	v->time_unknown =
+		v->uncertain_s > 0 && v->uncertain_s >= UNKNOWN_SHARE * v->counted->seconds;
 }
 
 /* Sets the bounds of an uncertain value, unless they are closer than the accuracy of the times. */
@@ -73,7 +69,7 @@ static void set_event(struct unc_judged_row *v)
 	out->value = v->in[0].value = sum->value * scale;
 	if (v->row->query->snapshot)
 		return;
-	if (!unc_is_time_unknown(v))
+	if (!v->time_unknown)
 		out->rate = v->even ? out->value / v->counted->seconds : sum->per_s * scale;
 	off = fabs(out->value) * v->skew;
 	set_bounds(v, out->value - off, out->value + off);
@@ -107,7 +103,7 @@ static void set_metric_bounds(struct unc_judged_row *v)
 	double seconds = v->counted->seconds, off = v->uncertain_s / seconds, factor = 1, time;
 	uint64_t up = 0, all = 0;
 
-	if (unc_is_time_unknown(v)) {
+	if (v->time_unknown) {
 		v->open_ended =
 			unc_formula_eval(v->metric->formula, v->in, seconds * (1 + off), &time) &&
 			time != v->out->value;

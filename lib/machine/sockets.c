@@ -375,6 +375,13 @@ bool unc_topology_number_dies(struct unc_topology *t, size_t count, const int *c
 	return all && ordered;
 }
 
+bool unc_topology_same_die(const struct unc_topology *t, int a, int b)
+{
+	const struct uncore_cpu *x = unc_topology_cpu(t, a), *y = unc_topology_cpu(t, b);
+
+	return x && y && x->socket == y->socket && x->die == y->die;
+}
+
 int unc_topology_die(const struct unc_topology *t, int id)
 {
 	const struct unc_die *die = die_of(t, id);

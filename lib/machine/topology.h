@@ -78,6 +78,8 @@ bool unc_topology_knows_dies(const struct unc_topology *t);
 int unc_topology_die(const struct unc_topology *t, int id);
 /* The number of a CPU's die in its package, from 0, as if all dies were online. */
 int unc_topology_die_in_package(const struct unc_topology *t, int id);
+/* True if both CPUs are in one die. */
+bool unc_topology_same_die(const struct unc_topology *t, int a, int b);
 /* The die with this number; NULL: unknown, or none of its CPUs is online. */
 const struct unc_die *unc_topology_numbered_die(const struct unc_topology *t, int number);
 

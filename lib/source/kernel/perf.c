@@ -60,13 +60,6 @@ static int type_now(const struct unc_root *root, const struct uncore_pmu *pmu)
 				 INT_MAX, -1);
 }
 
-static bool same_die(const struct unc_topology *t, int a, int b)
-{
-	const struct uncore_cpu *x = unc_topology_cpu(t, a), *y = unc_topology_cpu(t, b);
-
-	return x && y && x->socket == y->socket && x->die == y->die;
-}
-
 /*
  * When a CPU goes offline, the kernel moves its events to another CPU of the unit, but not always.
  * Linux 7.2 moves only the first group of each PMU. If no CPU of the unit is left, the events stay
@@ -102,7 +95,7 @@ int unc_kernel_cpu_now(const struct unc_kernel_env *env, const struct uncore_cou
 			continue;
 		/* Any of the CPUs that read the same register will do; one of the same die is
 		 * preferred. */
-		if (c->pmu->more_cpus && candidates && same_die(t, new_cpu, c->cpu))
+		if (c->pmu->more_cpus && candidates && unc_topology_same_die(t, new_cpu, c->cpu))
 			continue;
 		candidates += !c->pmu->more_cpus || !candidates;
 		new_cpu = mask.ids[i];
