@@ -190,20 +190,16 @@ static int read_except(const struct unc_reader *r, const struct unc_yaml *node, 
 					      node->text);
 }
 
-/* A combination needs at least two terms. */
-static int check_two(const struct unc_reader *r, const struct unc_yaml *node, void *into)
-{
-	return ((struct unc_rule *)into)->terms.count >= 2
-		       ? 0
-		       : unc_reader_fail(r, node, "'%s' needs at least 2 terms", node->key);
-}
-
-/* One term is enough if it has a value: "event=0x100000000". */
+/* A combination needs at least two terms. If no term needs another, one is enough that has a value:
+ * "event=0x100000000". */
 static int check_combination(const struct unc_reader *r, const struct unc_yaml *node, void *into)
 {
 	const struct unc_names *terms = &((struct unc_rule *)into)->terms;
+	bool needs = strcmp(node->key, "needs") == 0;
 
-	return terms->count && strchr(terms->items[0], '=') ? 0 : check_two(r, node, into);
+	if (terms->count >= 2 || (!needs && terms->count && strchr(terms->items[0], '=')))
+		return 0;
+	return unc_reader_fail(r, node, "'%s' needs at least 2 terms", node->key);
 }
 
 #define NAMES(key, member, ...)                                \
@@ -213,7 +209,7 @@ static int check_combination(const struct unc_reader *r, const struct unc_yaml *
 /* The choices are in the order of enum unc_rule_kind. */
 static const struct unc_field rule_fields[] = {
 	NAMES("|never", terms, .check = check_combination, .values = true),
-	NAMES("|needs", terms, .check = check_two, .values = true),
+	NAMES("|needs", terms, .check = check_combination, .values = true),
 	NAMES("|needs_one", terms, .check = NULL),
 	NAMES("|note", terms, .check = check_combination, .values = true),
 	NAMES("|group_same", terms, .check = NULL),

@@ -95,8 +95,8 @@ int unc_clocks_request(struct uncore_monitor *m)
 
 /* ---- in the plan ---- */
 
-/* Finds whether the event of a counter never stops, and whether it is a clock. Also of an event that
- * was requested by its text. */
+/* Finds whether the event of a counter never stops, and whether it is a clock. The event may also
+ * have been requested by its text. */
 static void look_at(const struct uncore_counter *c, bool *never_idle, bool *clock)
 {
 	const struct unc_family *f = c->pmu->family;
@@ -167,11 +167,6 @@ void unc_clocks_finish(struct unc_clocks *c)
 
 /* ---- PMUs without hardware ---- */
 
-static bool moved(const struct unc_delta *d)
-{
-	return d->state == UNC_COUNTED && d->count;
-}
-
 /* How many of the family's counted channels have no module by what the firmware lists; SIZE_MAX:
  * not known. */
 static size_t empty_channels(struct uncore *u, const struct unc_family *f,
@@ -214,10 +209,13 @@ static bool is_lacking(struct uncore *u, const struct unc_clocks *c, const struc
 	if (!counters[clock].pmu->driver || d->state != UNC_COUNTED || d->count ||
 	    d->running_ns < UNC_STUCK_NS || !may_be_empty(u, c, plan, totals, counters[clock].pmu))
 		return false;
-	for (size_t i = 0; i < c->count; i++)
+	for (size_t i = 0; i < c->count; i++) {
+		const struct unc_delta *other = &totals[c->items[i]];
+
 		if (counters[c->items[i]].pmu->family == counters[clock].pmu->family &&
-		    moved(&totals[c->items[i]]))
+		    other->state == UNC_COUNTED && other->count)
 			return true;
+	}
 	return false;
 }
 

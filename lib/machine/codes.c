@@ -98,6 +98,17 @@ static bool same_name(const struct code *a, const struct code *b)
 	return strcmp(a->base, b->base) == 0 && strcmp(a->rest, b->rest) == 0;
 }
 
+/* The CPU models on which a code has the name that it has here. */
+static uint64_t models_of(const struct codes *c, const struct code *code)
+{
+	uint64_t models = 0;
+
+	for (const struct code *o = c->items; o < c->items + c->count; o++)
+		if (o->event == code->event && o->umask == code->umask && same_name(code, o))
+			models |= o->models;
+	return models;
+}
+
 /* Finds the event of this CPU that counts an older CPU's event ("event=0x5,umask=0xcf"): it has the
  * same name, or one with a longer base ("UNC_M_CAS_COUNT_SCH0.RD"). */
 static const struct code *found_here(const struct codes *c, const struct code *old)
@@ -145,24 +156,16 @@ static void describe(struct unc_text *to, const struct codes *c, uint64_t event,
 			here = k;
 		if (k->umask != umask && !with_umask)
 			with_umask = k;
-	}
-	/* Older CPUs on which the code has a name that it also has on this CPU. */
-	for (const struct code *k = c->items; k < c->items + c->count; k++) {
-		if (k->event != event || k->umask != umask || !(k->models & c->here))
-			continue;
-		for (const struct code *o = c->items; o < c->items + c->count; o++)
-			if (o->event == event && o->umask == umask && same_name(k, o))
-				same |= o->models;
+		/* Older CPUs on which the code has a name that it also has on this CPU. */
+		if (k->umask == umask)
+			same |= models_of(c, k);
 	}
 	for (size_t i = c->count; i-- > 0 && shown < SHOWN_NAMES;) {
 		const struct code *k = &c->items[i];
 		uint64_t models = 0;
 
-		if (k->event != event || k->umask != umask)
-			continue;
-		for (const struct code *o = c->items; o < c->items + c->count; o++)
-			if (o->event == event && o->umask == umask && same_name(k, o))
-				models |= o->models & ~same & ~done;
+		if (k->event == event && k->umask == umask)
+			models = models_of(c, k) & ~same & ~done;
 		if (!models)
 			continue;
 		if (!shown++ && here)
