@@ -132,8 +132,7 @@ static int add_family(struct uncore *u, const struct unc_family *family)
 		unc_text_add(&d.found, "; %zu PMU%s cannot be counted", broken, plural(broken));
 		unc_text_add(&d.why, "%s", why.text);
 		if (cpu >= 0)
-			unc_text_add(&d.fix,
-				     "echo 1 | sudo tee /sys/devices/system/cpu/cpu%d/online", cpu);
+			unc_text_add(&d.fix, UNC_BRING_ONLINE, cpu);
 	} else if (!metrics) {
 		d.verdict = UNCORE_VERDICT_NOTE;
 		for (size_t i = family->metric_count; i-- > 0 && !reason;)

@@ -556,7 +556,9 @@ const struct uncore_memory *uncore_memory_get(struct uncore *u)
 
 		if (!p->family || p->family->place != UNC_PLACE_CHANNEL || p->absent)
 			continue;
-		uncertain |= unc_pmu_may_lack(p);
+		/* It may have no hardware, and no file says which units have none. */
+		uncertain |= p->driver && p->driver->hardware == UNC_HARDWARE_MAY_LACK &&
+			     !p->driver->absent.count;
 		for (size_t k = 0; k < p->cpus.count; k++)
 			channels += unc_counted_socket(p, &u->topology, p->cpus.ids[k]) ==
 				    u->topology.sockets[0];

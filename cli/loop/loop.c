@@ -23,6 +23,7 @@ struct loop {
 	uint64_t windows;
 	size_t notes;       /* of the monitor, printed or counted so far */
 	bool prints_notes;  /* false: a sink shows them itself */
+	bool has_parts;     /* the one window without intervals */
 	int command_status; /* the first that is not 0 */
 };
 
@@ -80,18 +81,13 @@ static int take_window(struct loop *l, bool total)
 	return status;
 }
 
-static bool has_parts(const struct loop *l)
-{
-	return l->ticker.kind->has_parts && l->ticker.kind->has_parts(&l->ticker);
-}
-
 /* Without intervals there is one window, which may have several parts: it is printed in the end, as
  * their total. */
 static int end_window(struct loop *l)
 {
 	int err;
 
-	if (!has_parts(l))
+	if (!l->has_parts)
 		return take_window(l, false);
 	err = uncore_monitor_read(l->monitor, l->rounds[l->round]);
 	return err ? cli_fail(l->cli, err)
@@ -229,7 +225,7 @@ static int count_windows(struct loop *l)
 	}
 	if (!status && !l->started)
 		cli_error("the run ended before the delay (-D) was over: nothing was counted");
-	else if (!status && (sinks_need_total(l->sinks) || has_parts(l)))
+	else if (!status && (sinks_need_total(l->sinks) || l->has_parts))
 		status = take_window(l, true);
 	/* Registers that were written are restored here, so that a failure of that can be
 	 * reported. */
@@ -421,6 +417,7 @@ int loop_run(struct cli *cli, const struct request *request, struct sink *const 
 	for (struct sink *const *s = sinks; *s; s++)
 		l.prints_notes = l.prints_notes && !(*s)->notes;
 	init_ticker(&l.ticker, cli, request, sinks);
+	l.has_parts = l.ticker.kind->has_parts && l.ticker.kind->has_parts(&l.ticker);
 	status = open_all(&l);
 	for (uint64_t runs = 0; !status && begins(&l, runs); runs++) {
 		if (runs)

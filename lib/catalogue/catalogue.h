@@ -420,8 +420,6 @@ int unc_catalogue_match(struct unc_catalogue *c, struct unc_pmus *pmus, struct u
  * Returns 0 or -ENOMEM. */
 int unc_drivers_apply(struct unc_catalogue *c, struct unc_pmus *pmus, const struct unc_topology *t,
 		      struct unc_error *e);
-/* True if the PMU may have no hardware, and the data file does not say which units have none. */
-bool unc_pmu_may_lack(const struct uncore_pmu *pmu);
 /* The socket of the hardware that the PMU counts from this CPU; -1: unknown. */
 int unc_counted_socket(const struct uncore_pmu *pmu, const struct unc_topology *t, int cpu);
 /* Why this socket and the NUMA node are unknown, although those of the CPU are known; NULL: they

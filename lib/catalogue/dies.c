@@ -157,10 +157,7 @@ bool unc_dies_explain(const struct unc_die_files *files, const struct unc_topolo
 			 unc_topology_knows_dies(t) ? "which has no CPU online"
 						    : "and which die has this number is not known");
 		if (cpu >= 0)
-			unc_error_append(why,
-					 ". Fix: echo 1 | sudo tee "
-					 "/sys/devices/system/cpu/cpu%d/online",
-					 cpu);
+			unc_error_append(why, ". Fix: " UNC_BRING_ONLINE, cpu);
 		return true;
 	}
 	return false;

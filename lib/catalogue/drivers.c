@@ -270,12 +270,6 @@ static int keep_one_of_each(struct uncore_pmu *pmu, const struct unc_topology *t
 
 /* ---- units that do not exist ---- */
 
-bool unc_pmu_may_lack(const struct uncore_pmu *pmu)
-{
-	return pmu->driver && pmu->driver->hardware == UNC_HARDWARE_MAY_LACK &&
-	       !pmu->driver->absent.count;
-}
-
 /* True if one of the globs matches a PMU of this machine. */
 static bool is_there(const char *globs, const struct unc_pmus *pmus)
 {

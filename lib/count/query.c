@@ -220,8 +220,7 @@ static int find_dies(struct uncore_monitor *m, struct unc_query *q)
 			r = add_gap(
 				m, q, gap,
 				"%d of the %d dies of socket %d cannot be counted without a CPU "
-				"online. Fix: echo 1 | sudo tee "
-				"/sys/devices/system/cpu/cpu%d/online",
+				"online. Fix: " UNC_BRING_ONLINE,
 				highest + 1 - count, highest + 1, gap.socket, fix);
 	}
 	return r;
@@ -269,8 +268,7 @@ int unc_query_find_gaps(struct uncore_monitor *m, struct unc_query *q)
 		if (gap.socket >= 0)
 			snprintf(name, sizeof(name), "socket %d", gap.socket);
 		r = add_gap(m, q, gap,
-			    "%s has no CPU online, so it cannot be counted. Fix: "
-			    "echo 1 | sudo tee /sys/devices/system/cpu/cpu%d/online",
+			    "%s has no CPU online, so it cannot be counted. Fix: " UNC_BRING_ONLINE,
 			    name, t->offline[i].cpu);
 	}
 	if (r == 0)

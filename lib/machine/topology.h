@@ -10,6 +10,9 @@
 #define UNC_MODEL_ROOM 80
 #define UNC_FIRST_CPU 16384 /* bytes of /proc/cpuinfo that contain the first CPU */
 
+/* The command that brings a CPU back, for sentences. */
+#define UNC_BRING_ONLINE "echo 1 | sudo tee /sys/devices/system/cpu/cpu%d/online"
+
 struct unc_die {
 	int package, id; /* the kernel's numbers; id -1: unknown */
 	int socket, cpu; /* its socket, and its first CPU */

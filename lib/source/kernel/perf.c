@@ -152,9 +152,7 @@ static void add_refusal(struct unc_error *e, const struct unc_kernel_env *env,
 	if (!unc_topology_cpu(env->topology, c->cpu)) {
 		unc_error_append(e, "this machine has no CPU %d", c->cpu);
 	} else if (!unc_topology_cpu(env->topology, c->cpu)->online) {
-		unc_error_append(e,
-				 "CPU %d is offline: to bring it back, echo 1 | sudo tee "
-				 "/sys/devices/system/cpu/cpu%d/online",
+		unc_error_append(e, "CPU %d is offline: to bring it back, " UNC_BRING_ONLINE,
 				 c->cpu, c->cpu);
 	} else if (invalid && pmu->has_mask && !unc_cpulist_has(&pmu->cpus, c->cpu)) {
 		unc_error_append(e,
