@@ -180,23 +180,55 @@ static int add_bugs(struct uncore *u, struct unc_family *family)
 	return r;
 }
 
-/* True when something below the root matches the glob (in its last part only). The list of the
- * directory is kept: most families look into the one of ACPI's devices, where a snapshot reads the
- * target of each. */
+/* What a directory has. The lists are kept: most families look into the one of ACPI's devices,
+ * where a snapshot reads the target of each. NULL: out of memory. */
+static const struct unc_names *list_once(struct uncore *u, const char *dir)
+{
+	struct unc_findings *f = &u->findings;
+	struct unc_listing new = {0};
+
+	for (size_t i = 0; i < f->listing_count; i++)
+		if (strcmp(f->listings[i].dir, dir) == 0)
+			return &f->listings[i].names;
+	new.dir = strdup(dir);
+	if (!new.dir || UNC_ADD(&f->listings, &f->listing_count, &new) < 0) {
+		free(new.dir);
+		f->failed = true;
+		return NULL;
+	}
+	unc_root_list(u->root, dir, &f->listings[f->listing_count - 1].names);
+	return &f->listings[f->listing_count - 1].names;
+}
+
+/* True when something below the root matches the glob (in its last part only). */
 static bool path_exists(struct uncore *u, const char *glob)
 {
-	struct unc_listing *l = &u->findings.listing;
 	const char *slash = strrchr(glob, '/'), *name = slash ? slash + 1 : glob;
-	size_t len = slash ? (size_t)(slash - glob) : 0;
+	int len = slash ? (int)(slash - glob) : 0;
+	const struct unc_names *names = list_once(u, UNC_PATH("%.*s", len, glob));
 
-	if (!l->dir || strlen(l->dir) != len || strncmp(l->dir, glob, len) != 0) {
-		unc_names_finish(&l->names);
-		free(l->dir);
-		l->dir = strndup(glob, len);
-		unc_root_list(u->root, UNC_PATH("%.*s", (int)len, glob), &l->names);
-	}
-	for (size_t i = 0; i < l->names.count; i++)
-		if (unc_glob_matches(name, l->names.items[i]))
+	for (size_t i = 0; names && i < names->count; i++)
+		if (unc_glob_matches(name, names->items[i]))
+			return true;
+	return false;
+}
+
+/* Whether findings may be about the family: it names this CPU, its hardware is here, or it has the
+ * name of one of the PMUs. */
+static bool is_concerned(const struct unc_index *index, void *context)
+{
+	struct uncore *u = context;
+	char path[256];
+	int n;
+
+	if (unc_has_one_of(index->cpus, u->topology.cpu_names))
+		return true;
+	for (size_t i = 0; i < u->pmus.count; i++)
+		for (size_t k = 0; k < index->count; k++)
+			if (unc_pattern_matches(index->pmus[k].name, u->pmus.items[i].name))
+				return true;
+	for (const char *at = index->paths; sscanf(at, "%255s%n", path, &n) == 1; at += n)
+		if (path_exists(u, path))
 			return true;
 	return false;
 }
@@ -631,10 +663,10 @@ int uncore_diagnose(struct uncore *u)
 	unc_findings_finish(&u->findings);
 	if (!u->scanned)
 		return check_scan(u);
-	r = unc_catalogue_complete(&u->catalogue, &u->error);
+	r = unc_catalogue_add_built_in(&u->catalogue, is_concerned, u, &u->error);
 	for (size_t i = 0; r == 0 && i < sizeof(checks) / sizeof(*checks); i++)
 		r = checks[i](u);
-	return r;
+	return r == 0 && u->findings.failed ? unc_nomem(&u->error) : r;
 }
 
 size_t uncore_finding_count(const struct uncore *u)

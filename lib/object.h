@@ -8,15 +8,17 @@
 
 /* A directory, and what it has. */
 struct unc_listing {
-	char *dir; /* NULL: none yet */
+	char *dir;
 	struct unc_names names;
 };
 
 struct unc_findings {
 	struct uncore_finding *items;
 	size_t count;
-	struct unc_names strings;   /* what the items point to */
-	struct unc_listing listing; /* the latest one; only while findings are made */
+	struct unc_names strings; /* what the items point to */
+	struct unc_listing *listings;
+	size_t listing_count;
+	bool failed; /* out of memory: a list is missing */
 };
 
 struct uncore {

@@ -16,8 +16,11 @@ void unc_findings_finish(struct unc_findings *f)
 {
 	free(f->items);
 	unc_names_finish(&f->strings);
-	unc_names_finish(&f->listing.names);
-	free(f->listing.dir);
+	for (size_t i = 0; i < f->listing_count; i++) {
+		unc_names_finish(&f->listings[i].names);
+		free(f->listings[i].dir);
+	}
+	free(f->listings);
 	*f = (struct unc_findings){0};
 }
 

@@ -29,31 +29,37 @@ def entry(name, data):
 
 
 def index_of(path):
-    """Family, and name and identifier of its PMUs, which data files have on lines of their own."""
-    family, pmus, inside = None, [], False
+    """Family, name and identifier of its PMUs, CPU models, and paths of its hardware, which data files have on lines of
+    their own."""
+    family, pmus, cpus, paths, inside = None, [], [], [], None
     for line in pathlib.Path(path).read_text(encoding="utf-8").splitlines():
         key, _, value = line.partition(": ")
         value = value.split(" #")[0].strip().strip("'\"")
         if key == "family":
             family = value
-        elif inside and key == "  - name":
+        elif inside == "pmus:" and key == "  - name":
             pmus.append([value, None])
-        elif inside and key == "    identifier":
+        elif inside == "pmus:" and key == "    identifier":
             pmus[-1][1] = value
+        elif inside == "models:" and line[:1] == " " and "/" in value:
+            cpus += value.split()
+        elif inside == "expect:" and key.lstrip(" -") == "path":
+            paths.append(value)
         if line and line[0] not in " #":
-            inside = line == "pmus:"
+            inside = line
     if not family or not pmus:
         raise SystemExit(f"{path}: no 'family' or no list of 'pmus' to be indexed")
-    return family, pmus
+    return family, pmus, cpus, paths
 
 
 def index(paths):
     text, rows = [], []
     for i, path in enumerate(sorted(paths, key=lambda p: os.fsencode(os.path.basename(p)))):
-        family, pmus = index_of(path)
+        family, pmus, *words = index_of(path)
         patterns = ", ".join("{%s}" % ", ".join(escape(w.encode()) if w else "NULL" for w in p) for p in pmus)
         text.append(f"static const struct unc_pattern pmus_{i}[] = {{{patterns}}};\n")
-        rows.append(f'\t{{"{family}", pmus_{i}, {len(pmus)}}},\n')
+        cpus, paths = (escape(" ".join(each).encode()) for each in words)
+        rows.append(f'\t{{"{family}", pmus_{i}, {len(pmus)}, {cpus}, {paths}}},\n')
     return "".join(text + ["const struct unc_index unc_embedded_index[] = {\n", *rows, "};\n"])
 
 

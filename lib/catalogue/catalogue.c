@@ -55,9 +55,19 @@ static bool recognises(const struct unc_pattern *patterns, size_t count,
 	return false;
 }
 
-/* Parses the built-in families that no file has replaced. `pmus`: only families that may have
- * some of these PMUs; NULL: all. */
-static int load_embedded(struct unc_catalogue *c, const struct unc_pmus *pmus, struct unc_error *e)
+/* The family may have one of the PMUs. */
+static bool has_one_of(const struct unc_index *index, void *context)
+{
+	const struct unc_pmus *pmus = context;
+
+	for (size_t i = 0; i < pmus->count; i++)
+		if (recognises(index->pmus, index->count, &pmus->items[i]))
+			return true;
+	return false;
+}
+
+int unc_catalogue_add_built_in(struct unc_catalogue *c, unc_wanted *wanted, void *context,
+			       struct unc_error *e)
 {
 	int r = 0;
 
@@ -65,13 +75,11 @@ static int load_embedded(struct unc_catalogue *c, const struct unc_pmus *pmus, s
 		const struct unc_file *f = &unc_embedded_data[i];
 		const struct unc_index *index = &unc_embedded_index[i];
 		struct unc_yaml_file *file = NULL;
-		bool needed = !pmus;
+		bool needed = true;
 
-		for (size_t k = 0; !needed && k < pmus->count; k++)
-			needed = recognises(index->pmus, index->count, &pmus->items[k]);
 		for (size_t k = 0; k < c->family_count; k++)
 			needed &= strcmp(c->families[k]->name, index->family) != 0;
-		if (!needed)
+		if (!needed || (wanted && !wanted(index, context)))
 			continue;
 		r = unc_yaml_parse(&file, f->name, f->text, f->len, e);
 		if (r == 0)
@@ -144,7 +152,7 @@ static int add_metrics(struct unc_catalogue *c, bool here, struct unc_error *e)
 
 int unc_catalogue_match(struct unc_catalogue *c, struct unc_pmus *pmus, struct unc_error *e)
 {
-	int r = load_embedded(c, pmus, e);
+	int r = unc_catalogue_add_built_in(c, has_one_of, pmus, e);
 
 	for (size_t i = 0; r == 0 && i < c->family_count; i++) {
 		struct unc_family *f = c->families[i];
@@ -178,7 +186,7 @@ int unc_catalogue_match(struct unc_catalogue *c, struct unc_pmus *pmus, struct u
 
 int unc_catalogue_complete(struct unc_catalogue *c, struct unc_error *e)
 {
-	int r = c->complete ? 0 : load_embedded(c, NULL, e);
+	int r = c->complete ? 0 : unc_catalogue_add_built_in(c, NULL, NULL, e);
 
 	if (r == 0 && !c->complete)
 		r = add_metrics(c, false, e);

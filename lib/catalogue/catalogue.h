@@ -427,6 +427,11 @@ int unc_counted_socket(const struct uncore_pmu *pmu, const struct unc_topology *
 const char *unc_pmu_unplaced(const struct uncore_pmu *pmu, const struct unc_topology *t);
 /* True if an earlier CPU of its mask is in the same package as the i-th. */
 bool unc_pmu_repeats(const struct uncore_pmu *pmu, const struct unc_topology *t, size_t i);
+/* Parses the built-in families that are wanted and that no file has replaced; NULL: all. Their
+ * metrics are added by unc_catalogue_complete(). */
+typedef bool unc_wanted(const struct unc_index *index, void *context);
+int unc_catalogue_add_built_in(struct unc_catalogue *c, unc_wanted *wanted, void *context,
+			       struct unc_error *e);
 /* Also parses the other built-in families, to report what this machine does not have. */
 int unc_catalogue_complete(struct unc_catalogue *c, struct unc_error *e);
 /* See uncore_words_find(). */

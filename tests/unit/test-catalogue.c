@@ -338,6 +338,23 @@ static void an_unknown_cpu_model_leaves_its_pmus_without_family(void **state)
 	unc_catalogue_finish(&c);
 }
 
+/* The CPU models that the family names, and the paths that show its hardware. */
+static void assert_same_hardware(const struct unc_index *index, const struct unc_family *f)
+{
+	struct unc_text cpus = {0}, paths = {0};
+
+	for (size_t i = 0; i < f->model_count; i++)
+		unc_text_add(&cpus, "%s%s", i ? " " : "", f->models[i].text);
+	for (size_t i = 0; i < f->expectation_count; i++)
+		if (f->expectations[i].path)
+			unc_text_add(&paths, "%s%s", paths.data ? " " : "",
+				     f->expectations[i].path);
+	assert_string_equal(index->cpus, cpus.data ? cpus.data : "");
+	assert_string_equal(index->paths, paths.data ? paths.data : "");
+	unc_text_finish(&cpus);
+	unc_text_finish(&paths);
+}
+
 /* What the build has made of the files, by the reader of the files. */
 static void the_index_agrees_with_the_data_files(void **state)
 {
@@ -358,6 +375,7 @@ static void the_index_agrees_with_the_data_files(void **state)
 				assert_string_equal(f->patterns[k].identifier,
 						    index->pmus[k].identifier);
 		}
+		assert_same_hardware(index, f);
 	}
 	unc_catalogue_finish(&c);
 }
