@@ -88,9 +88,9 @@ int cli_open(struct cli *cli)
 	int status = cli_prepare(cli);
 	int err = !status && cli->takes_snapshot ? uncore_snapshot(cli->u, &cli->snapshot) : 0;
 
-	/* A snapshot does not say why a scan failed. */
-	err = status || err ? err : uncore_scan(cli->u);
-
+	/* A snapshot scans the machine, but succeeds also if that fails. */
+	if (!status && !err && (!cli->snapshot || !uncore_cpu_count(cli->u)))
+		err = uncore_scan(cli->u);
 	if (!err && !status && cli->perfmon)
 		return set_events(cli);
 	return err ? cli_fail(cli, err) : status;

@@ -2,6 +2,7 @@
 /* The root below which /sys and /proc are read: a directory or a snapshot. */
 #include "machine/root.h"
 
+#include "machine/known.h"
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdarg.h>
@@ -10,7 +11,6 @@
 
 #define LONGEST_FILE ((size_t)1 << 20)
 #define MOST_LINKS 40 /* same limit as the kernel's */
-#define MOST_SEEN 1024
 
 struct unc_root {
 	int fd; /* -1: the root is a snapshot */
@@ -18,11 +18,7 @@ struct unc_root {
 	int exhausted; /* ENOMEM, EMFILE or ENFILE, which callers may take for an absent file */
 	struct unc_tree tree;
 	struct unc_tree *record; /* NULL: reads are not recorded */
-	/* While recording: paths that were asked for, by a hash, and the targets of links, "" for
-	 * others. Most paths are in or near the directory of an earlier one. */
-	struct seen {
-		char *path, *target; /* NULL: none */
-	} seen[MOST_SEEN];
+	struct unc_known known;  /* while reads of a directory are recorded */
 };
 
 const char *unc_path(char into[PATH_MAX], const char *fmt, ...)
@@ -37,34 +33,35 @@ const char *unc_path(char into[PATH_MAX], const char *fmt, ...)
 
 /* ---- links ---- */
 
-static void drop_seen(struct seen *s)
+/* Reading a root changes what is known of it. */
+static struct unc_known_path *know(const struct unc_root *r, const char *path, enum unc_what what)
 {
-	free(s->path);
-	free(s->target);
-	*s = (struct seen){0};
+	return unc_known_add(&((struct unc_root *)r)->known, path, what);
 }
 
-/* readlinkat() of a path whose directories are not links. Without memory nothing is kept. */
-static size_t read_link(struct unc_root *r, const char *path, char into[static PATH_MAX])
+static enum unc_what ask(const struct unc_root *r, const char *path)
 {
-	uint32_t hash = 2166136261; /* FNV-1a */
-	struct seen *s;
+	return unc_known_ask(&((struct unc_root *)r)->known, r->fd, path);
+}
+
+/* While recording: the target is read once. */
+static size_t known_target(const struct unc_root *r, const char *path, char into[static PATH_MAX])
+{
+	struct unc_known_path *p;
 	ssize_t n;
 
-	for (const char *c = path; *c; c++)
-		hash = (hash ^ (unsigned char)*c) * 16777619;
-	s = &r->seen[hash % MOST_SEEN];
-	if (s->path && strcmp(s->path, path) == 0)
-		return (size_t)snprintf(into, PATH_MAX, "%s", s->target);
+	*into = '\0';
+	if (ask(r, path) != UNC_IS_LINK)
+		return 0;
+	p = know(r, path, UNC_IS_LINK);
+	if (p && p->target)
+		return (size_t)snprintf(into, PATH_MAX, "%s", p->target);
 	n = readlinkat(r->fd, path, into, PATH_MAX - 1);
 	into[n > 0 ? n : 0] = '\0';
-	if (r->record) {
-		drop_seen(s);
-		s->path = strdup(path);
-		s->target = strdup(into);
-		if (!s->path || !s->target)
-			drop_seen(s);
-	}
+	if (n > 0)
+		unc_tree_add(r->record, UNC_LINK, path, into, (size_t)n);
+	if (n > 0 && p)
+		p->target = strdup(into);
 	return strlen(into);
 }
 
@@ -73,9 +70,15 @@ static size_t read_link(struct unc_root *r, const char *path, char into[static P
 static size_t link_target(const struct unc_root *r, const char *path, char into[static PATH_MAX])
 {
 	const struct unc_entry *e;
+	ssize_t n;
 
-	if (r->fd >= 0)
-		return read_link((struct unc_root *)r, path, into);
+	if (r->fd >= 0 && r->record)
+		return known_target(r, path, into);
+	if (r->fd >= 0) {
+		n = readlinkat(r->fd, path, into, PATH_MAX - 1);
+		into[n > 0 ? n : 0] = '\0';
+		return strlen(into);
+	}
 	e = unc_tree_find(&r->tree, path);
 	if (!e || e->kind != UNC_LINK)
 		return 0;
@@ -115,7 +118,7 @@ static int resolve(const struct unc_root *r, const char *path, bool last, char o
 			continue;
 		if (++links > MOST_LINKS)
 			return -ELOOP;
-		if (r->record)
+		if (r->record && r->fd < 0)
 			unc_tree_add(r->record, UNC_LINK, out, target, more);
 		if (more + strlen(at + n) >= sizeof(todo))
 			return -ENAMETOOLONG;
@@ -138,6 +141,40 @@ static int noted(const struct unc_root *r, int err)
 	return err;
 }
 
+/* Finds the path without links. While a directory is recorded: without asking for its last part,
+ * which is followed if it is known to be a link. */
+static int resolve_dirs(const struct unc_root *r, const char *path, char out[static PATH_MAX])
+{
+	int err = resolve(r, path, r->fd < 0, out);
+
+	return err || unc_known_what(&r->known, out) != UNC_IS_LINK ? err
+								    : resolve(r, path, true, out);
+}
+
+/* While recording, the last part is asked for by opening it, unless it is known. */
+static int open_live(const struct unc_root *r, const char *path, int flags)
+{
+	char where[PATH_MAX];
+	int fd, err;
+
+	path += strspn(path, "/");
+	if (!r->record || flags & O_PATH) {
+		fd = openat(r->fd, *path ? path : ".", flags | O_CLOEXEC);
+		return fd < 0 ? -errno : fd;
+	}
+	err = resolve_dirs(r, path, where);
+	if (err)
+		return err;
+	if (unc_known_what(&r->known, where) == UNC_IS_ABSENT)
+		return -ENOENT;
+	fd = openat(r->fd, *where ? where : ".", flags | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0 && errno == ELOOP && (err = resolve(r, path, true, where)) == 0)
+		fd = openat(r->fd, where, flags | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0 && !err && errno == ENOENT)
+		know(r, where, UNC_IS_ABSENT);
+	return err ? err : fd < 0 ? -errno : fd;
+}
+
 /* Absolute links in a copied tree mean the copy, never this machine. So resolve() follows links,
  * and the kernel follows none, not even links that are made at this moment. */
 int unc_root_open_file(const struct unc_root *r, const char *path, int flags)
@@ -150,9 +187,8 @@ int unc_root_open_file(const struct unc_root *r, const char *path, int flags)
 	if (err)
 		return err;
 	if (r->live) {
-		path += strspn(path, "/");
-		fd = openat(r->fd, *path ? path : ".", flags | O_CLOEXEC);
-		err = fd < 0 ? -errno : 0;
+		fd = open_live(r, path, flags);
+		err = fd < 0 ? fd : 0;
 		next = NULL;
 	}
 	while (next && !err) {
@@ -173,6 +209,7 @@ static bool look_up(const struct unc_root *r, const char *path, bool *is_dir)
 	const struct unc_entry *e = NULL;
 	char where[PATH_MAX];
 	struct stat st = {0};
+	enum unc_what what;
 	int fd;
 
 	if (r->fd < 0) {
@@ -181,30 +218,53 @@ static bool look_up(const struct unc_root *r, const char *path, bool *is_dir)
 		*is_dir = e && e->kind == UNC_DIR;
 		return e;
 	}
-	fd = unc_root_open_file(r, path, O_PATH);
-	if (fd < 0)
-		return false;
-	fstat(fd, &st);
-	close(fd);
+	if (r->record && resolve(r, path, true, where) == 0) {
+		what = ask(r, where);
+		*is_dir = what == UNC_IS_DIR;
+		return what != UNC_IS_ABSENT && what != UNC_NOT_KNOWN;
+	}
+	if (r->live) {
+		path += strspn(path, "/");
+		fd = fstatat(r->fd, *path ? path : ".", &st, 0);
+	} else {
+		fd = unc_root_open_file(r, path, O_PATH);
+		fstat(fd, &st);
+		if (fd >= 0)
+			close(fd);
+	}
 	*is_dir = S_ISDIR(st.st_mode);
-	return true;
+	return fd >= 0;
 }
 
-/* Records a path that exists with its contents, or with the error of reading it. `data` NULL: only
- * the name. */
-static void record_path(const struct unc_root *r, const char *path, int err, const char *data,
-			size_t len)
+/* Records the contents of a file; `whole`: all of them. */
+static void record_data(const struct unc_root *r, const char *path, const char *data, size_t len,
+			bool whole)
+{
+	struct unc_known_path *p;
+	char where[PATH_MAX];
+
+	if (resolve_dirs(r, path, where) < 0)
+		return;
+	unc_tree_add(r->record, UNC_FILE, where, data, len);
+	p = r->fd < 0 || r->record->failed ? NULL : know(r, where, UNC_IS_FILE);
+	if (!p)
+		return;
+	p->data = r->record->entries[r->record->count - 1].data;
+	p->len = len;
+	p->whole = whole;
+}
+
+/* Records a path that exists without its contents, or with the error of reading it. */
+static void record_path(const struct unc_root *r, const char *path, int err)
 {
 	const char *name = unc_errno_name(err);
 	char where[PATH_MAX];
 	bool is_dir = false;
 
 	if (err == -ENOMEM || resolve(r, path, true, where) < 0 || !*where ||
-	    (!data && !look_up(r, where, &is_dir)))
+	    !look_up(r, where, &is_dir))
 		return;
-	if (data)
-		unc_tree_add(r->record, UNC_FILE, where, data, len);
-	else if (err != -EACCES && is_dir)
+	if (err != -EACCES && is_dir)
 		unc_tree_add(r->record, UNC_DIR, where, "", 0);
 	else if (err)
 		unc_tree_add(r->record, UNC_REFUSED, where, name, strlen(name));
@@ -236,14 +296,31 @@ static int read_from_dir(const struct unc_root *r, const char *path, size_t max,
 static void record_entry(const struct unc_root *r, const char *dir, const struct dirent *entry)
 {
 	char path[PATH_MAX], where[PATH_MAX];
+	bool is_dir = entry->d_type == DT_DIR, is_file = entry->d_type == DT_REG;
 
-	if (snprintf(path, sizeof(path), "%s/%s", dir, entry->d_name) >= PATH_MAX)
+	if (snprintf(path, sizeof(path), "%s/%s", dir, entry->d_name) >= PATH_MAX ||
+	    resolve(r, path, false, where) < 0)
 		return;
-	if (entry->d_type != DT_REG && entry->d_type != DT_DIR)
-		record_path(r, path, 0, NULL, 0);
-	else if (resolve(r, path, false, where) == 0)
-		unc_tree_add(r->record, entry->d_type == DT_DIR ? UNC_DIR : UNC_UNREAD, where, "",
-			     0);
+	if (unc_known_find(&r->known, where) == NULL &&
+	    (is_dir || is_file || entry->d_type == DT_LNK))
+		know(r, where, is_dir ? UNC_IS_DIR : is_file ? UNC_IS_FILE : UNC_IS_LINK);
+	if (is_dir || is_file)
+		unc_tree_add(r->record, is_dir ? UNC_DIR : UNC_UNREAD, where, "", 0);
+	else
+		record_path(r, path, 0);
+}
+
+/* All that the directory has is known now. */
+static void record_list(const struct unc_root *r, const char *path)
+{
+	struct unc_known_path *p;
+	char where[PATH_MAX];
+
+	if (resolve(r, path, true, where) < 0)
+		return;
+	p = know(r, where, UNC_IS_DIR);
+	if (p)
+		p->listed = true;
 }
 
 static int list_dir(const struct unc_root *r, const char *path, struct unc_names *names)
@@ -271,6 +348,8 @@ static int list_dir(const struct unc_root *r, const char *path, struct unc_names
 	if (err == 0)
 		err = -errno;
 	closedir(dir);
+	if (err == 0 && r->record)
+		record_list(r, path);
 	return err;
 }
 
@@ -356,7 +435,7 @@ void unc_root_free(struct unc_root *r)
 		return;
 	if (r->fd >= 0)
 		close(r->fd);
-	unc_root_record(r, NULL);
+	unc_known_finish(&r->known);
 	unc_tree_finish(&r->tree);
 	free(r);
 }
@@ -376,13 +455,26 @@ int unc_root_exhausted(struct unc_root *r)
 
 /* ---- directory and snapshot ---- */
 
+static int copy_bytes(const char *from, size_t have, size_t max, char **out, size_t *len)
+{
+	size_t n = have < max ? have : max;
+	char *data = malloc(n + 1);
+
+	if (!data)
+		return -ENOMEM;
+	memcpy(data, from, n);
+	data[n] = '\0';
+	*out = data;
+	*len = n;
+	return 0;
+}
+
 static int read_from_tree(const struct unc_root *r, const char *path, size_t max, char **out,
 			  size_t *out_len)
 {
-	char where[PATH_MAX], *data;
+	char where[PATH_MAX];
 	int err = resolve(r, path, true, where);
 	const struct unc_entry *e = err ? NULL : unc_tree_find(&r->tree, where);
-	size_t len;
 
 	if (!e)
 		return err ? err : -ENOENT;
@@ -392,25 +484,43 @@ static int read_from_tree(const struct unc_root *r, const char *path, size_t max
 		err = unc_errno_number(e->data);
 	if (e->kind != UNC_FILE)
 		return err ? err : -ENODATA;
-	len = e->len < max ? e->len : max;
-	data = malloc(len + 1);
-	if (!data)
-		return -ENOMEM;
-	memcpy(data, e->data, len);
-	data[len] = '\0';
-	*out = data;
-	*out_len = len;
-	return 0;
+	return copy_bytes(e->data, e->len, max, out, out_len);
+}
+
+/* While a directory is recorded: whether the result of reading is known without reading. */
+static bool read_known(const struct unc_root *r, const char *path, size_t max, char **out,
+		       size_t *len, int *err)
+{
+	const struct unc_known_path *p;
+	char where[PATH_MAX];
+	enum unc_what what;
+
+	if (!r->record || r->fd < 0 || resolve_dirs(r, path, where) < 0)
+		return false;
+	what = unc_known_what(&r->known, where);
+	p = unc_known_find(&r->known, where);
+	if (what == UNC_IS_ABSENT || what == UNC_IS_DIR)
+		*err = what == UNC_IS_DIR ? -EISDIR : -ENOENT;
+	else if (p && p->data && (p->whole || max <= p->len))
+		*err = copy_bytes(p->data, p->len, max, out, len);
+	else
+		return false;
+	return true;
 }
 
 int unc_root_read_bytes(const struct unc_root *r, const char *path, size_t max, char **out,
 			size_t *len)
 {
-	int err = r->fd < 0 ? read_from_tree(r, path, max, out, len)
-			    : read_from_dir(r, path, max, out, len);
+	int err = 0;
+	bool known = read_known(r, path, max, out, len, &err);
 
-	if (r->record)
-		record_path(r, path, err, err ? NULL : *out, err ? 0 : *len);
+	if (!known)
+		err = r->fd < 0 ? read_from_tree(r, path, max, out, len)
+				: read_from_dir(r, path, max, out, len);
+	if (r->record && err)
+		record_path(r, path, err);
+	else if (r->record && !known)
+		record_data(r, path, *out, *len, *len < max);
 	return noted(r, err);
 }
 
@@ -489,7 +599,7 @@ int unc_root_list(const struct unc_root *r, const char *path, struct unc_names *
 	else if ((err = resolve(r, path, true, where)) == 0)
 		err = unc_tree_list(&r->tree, where, &names);
 	if (r->record)
-		record_path(r, path, err, NULL, 0);
+		record_path(r, path, err);
 	if (err) {
 		unc_names_finish(&names);
 		return noted(r, err);
@@ -497,7 +607,7 @@ int unc_root_list(const struct unc_root *r, const char *path, struct unc_names *
 	unc_names_sort(&names);
 	for (size_t i = 0; r->record && r->fd < 0 && i < names.count; i++)
 		if (snprintf(where, sizeof(where), "%s/%s", path, names.items[i]) < PATH_MAX)
-			record_path(r, where, 0, NULL, 0);
+			record_path(r, where, 0);
 	*out = names;
 	return 0;
 }
@@ -577,13 +687,14 @@ bool unc_root_exists(const struct unc_root *r, const char *path)
 	bool is_dir, there = look_up(r, path, &is_dir);
 
 	if (there && r->record)
-		record_path(r, path, 0, NULL, 0);
+		record_path(r, path, 0);
 	return there;
 }
 
 void unc_root_record(struct unc_root *r, struct unc_tree *record)
 {
+	if (r->record)
+		r->record->failed |= r->known.failed;
 	r->record = record;
-	for (size_t i = 0; i < MOST_SEEN; i++)
-		drop_seen(&r->seen[i]);
+	unc_known_finish(&r->known);
 }

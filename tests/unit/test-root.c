@@ -261,6 +261,78 @@ static void records(void **state)
 	check_record(r);
 }
 
+/* The record has what the reader saw, though files change: each is read once, and a directory has
+ * what it had when it was listed. */
+static void a_recorded_file_is_read_once(void **state)
+{
+	const struct tree *t = *state;
+	struct unc_tree record = {0};
+	struct unc_names names = {0};
+	struct unc_root *r;
+	char *start;
+	size_t len;
+
+	tree_put(t, "sys/changing/long", "first");
+	assert_int_equal(unc_root_open(&r, t->dir, NULL), 0);
+	unc_root_record(r, &record);
+	assert_int_equal(unc_root_read_bytes(r, "sys/changing/long", 2, &start, &len), 0);
+	assert_string_equal(start, "fi");
+	free(start);
+	check_line(r, "sys/changing/long", "first");
+	tree_put(t, "sys/changing/long", "second");
+	tree_put(t, "sys/changing/new", "x");
+	check_line(r, "sys/changing/long", "first");
+	check_line(r, "sys/links/../changing/long", "first");
+	assert_int_equal(unc_root_read_bytes(r, "sys/changing/long", 3, &start, &len), 0);
+	assert_string_equal(start, "fir");
+	free(start);
+	check_line(r, "sys/changing/new", "x");
+	assert_int_equal(unc_root_list(r, "sys/changing", &names), 0);
+	unc_names_finish(&names);
+	tree_put(t, "sys/changing/later", "x");
+	assert_false(unc_root_exists(r, "sys/changing/later"));
+	assert_int_equal(unc_root_read(r, "sys/changing/later", &start), -ENOENT);
+	assert_int_equal(unc_root_read(r, "sys/changing/later/below", &start), -ENOENT);
+	unc_root_record(r, NULL);
+	check_line(r, "sys/changing/long", "second");
+	check_line(r, "sys/changing/later", "x");
+	unc_tree_finish(&record);
+	unc_root_free(r);
+}
+
+/* proc/mounts is a link to the file of this process, which is in a directory that is a link, too. */
+static void links_of_this_machine_are_recorded(void **state)
+{
+	const struct unc_entry *file;
+	struct unc_tree record = {0};
+	char *start, path[40];
+	struct unc_root *r;
+	size_t len;
+
+	(void)state;
+	assert_int_equal(unc_root_open(&r, "/", NULL), 0);
+	unc_root_record(r, &record);
+	assert_true(unc_root_exists(r, "proc/self"));
+	assert_int_equal(unc_root_read(r, "proc/none/status", &start), -ENOENT);
+	assert_int_equal(unc_root_read(r, "proc", &start), -EISDIR);
+	assert_int_equal(unc_root_read_bytes(r, "proc/mounts", 9, &start, &len), 0);
+	unc_root_record(r, NULL);
+	unc_root_free(r);
+	unc_tree_sort(&record);
+	snprintf(path, sizeof(path), "proc/%d/mounts", (int)getpid());
+	file = unc_tree_find(&record, path);
+	assert_non_null(file);
+	assert_int_equal(file->kind, UNC_FILE);
+	assert_int_equal(file->len, len);
+	assert_memory_equal(file->data, start, len);
+	assert_string_equal(unc_tree_find(&record, "proc/mounts")->data, "self/mounts");
+	assert_int_equal(unc_tree_find(&record, "proc/self")->kind, UNC_LINK);
+	assert_null(unc_tree_find(&record, "proc/none"));
+	assert_int_equal(unc_tree_find(&record, "proc")->kind, UNC_DIR);
+	unc_tree_finish(&record);
+	free(start);
+}
+
 static void errors_of_open_have_a_reason(void **state)
 {
 	const struct tree *t = *state;
@@ -565,6 +637,8 @@ int main(void)
 		cmocka_unit_test(snapshot_in_memory),
 		cmocka_unit_test(snapshot_in_a_file),
 		cmocka_unit_test(records),
+		cmocka_unit_test(a_recorded_file_is_read_once),
+		cmocka_unit_test(links_of_this_machine_are_recorded),
 		cmocka_unit_test(errors_of_open_have_a_reason),
 		cmocka_unit_test(this_machine_is_live),
 		cmocka_unit_test(files_without_size_are_read_to_the_end),
