@@ -358,7 +358,7 @@ static int begin_session(struct recording *r, const struct recording_head *head)
 static int create(struct recording *r, const char *path, const struct recording_head *head)
 {
 	size_t count = uncore_monitor_counter_count(head->monitor);
-	bool exists = false;
+	bool exists = false, network = recording_network(path);
 	int err;
 
 	*r = (struct recording){
@@ -380,17 +380,19 @@ static int create(struct recording *r, const char *path, const struct recording_
 	r->readings = cli_realloc(NULL, count + 1, sizeof(*r->readings));
 	r->latest = cli_realloc(NULL, count + 1, sizeof(*r->latest));
 	r->blob = cli_realloc(NULL, READINGS_ROOM(count), 1);
-	/* A tick of several kilobytes occupies whole pages: small pages waste little. */
-	err = store_run(r,
-			recording_network(path)
-				? "PRAGMA page_size = 1024; PRAGMA locking_mode = EXCLUSIVE;"
-				  "PRAGMA journal_mode = TRUNCATE"
-				: "PRAGMA page_size = 1024; PRAGMA journal_mode = WAL;"
-				  "PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 4000");
 	r->counter_count = count;
 	r->reasons_left = head->in_memory ? RECORDING_REASONS : INT64_MAX;
+	/* A tick of several kilobytes occupies whole pages: small pages waste little. */
+	err = store_run(r, network ? "PRAGMA page_size = 1024; PRAGMA locking_mode = EXCLUSIVE;"
+				     "PRAGMA journal_mode = TRUNCATE"
+				   : "PRAGMA page_size = 1024; PRAGMA synchronous = NORMAL;"
+				     "PRAGMA wal_autocheckpoint = 4000");
 	if (!err)
 		err = exists ? begin_session(r, head) : begin_file(r, head);
+	/* The write-ahead log comes then, so that the machine is written once. It is opened before
+	 * counting begins. */
+	if (!err && !network)
+		err = store_run(r, "PRAGMA journal_mode = WAL; SELECT 1 FROM row LIMIT 1");
 	for (int i = 0; !err && i < RECORDING_STATEMENTS; i++)
 		err = store_prepare(r, writing[i], &r->statements[i]);
 	sqlite3_progress_handler(r->db, 0, NULL, NULL);
