@@ -308,6 +308,13 @@ static const struct uncore_pmu *sibling(const struct uncore *u, const char *modu
 	return NULL;
 }
 
+/* The driver is there: a module that is loaded, or built into the kernel. */
+static bool has_driver(const struct uncore *u, const char *module)
+{
+	return unc_root_exists(u->root, UNC_PATH("sys/module/%s", module)) ||
+	       is_built_in(u, module);
+}
+
 /* The driver is there, or may be, and has registered no such PMU. */
 static void explain_driver(const struct uncore *u, const struct unc_expectation *x,
 			   const struct uncore_pmu *other, struct draft *d)
@@ -337,7 +344,6 @@ static void explain_missing(const struct uncore *u, const struct unc_expectation
 {
 	const char *kernel = u->topology.kernel;
 	const struct uncore_pmu *other = sibling(u, x->module);
-	bool listed = unc_root_exists(u->root, UNC_PATH("sys/module/%s", x->module));
 
 	if (is_hidden(u, x)) {
 		unc_text_add(&d->why, "%s, and ", u->topology.guest);
@@ -362,7 +368,7 @@ static void explain_missing(const struct uncore *u, const struct unc_expectation
 		unc_text_add(&d->fix,
 			     "ls -d /sys/bus/event_source   # on the machine itself, outside of "
 			     "containers");
-	} else if (listed || other || is_built_in(u, x->module)) {
+	} else if (other || has_driver(u, x->module)) {
 		explain_driver(u, x, other, d);
 	} else if (!unc_root_exists(u->root, "sys/module")) {
 		unc_text_add(&d->why,
@@ -655,6 +661,39 @@ static int (*const checks[])(struct uncore *u) = {
 	check_permission, check_families,   check_broken_pmus, check_ports,
 	check_memory,     check_other_pmus, check_writers,     check_faults,
 };
+
+/* Looks for the drivers of a family that the machine should have. */
+static bool read_drivers(const struct unc_index *index, void *context)
+{
+	const struct uncore *u = context;
+	char module[64];
+	int n;
+
+	if (!is_concerned(index, context))
+		return false;
+	for (const char *at = index->modules; sscanf(at, "%63s%n", module, &n) == 1; at += n)
+		has_driver(u, module);
+	return false;
+}
+
+int unc_diagnose_read(struct uncore *u)
+{
+	int r;
+
+	unc_findings_finish(&u->findings);
+	unc_root_exists(u->root, "sys/bus/event_source");
+	unc_root_exists(u->root, "sys/module");
+	r = unc_catalogue_add_built_in(&u->catalogue, read_drivers, u, &u->error);
+	for (size_t i = 0; i < u->catalogue.family_count; i++) {
+		const struct unc_expectation *x = expected(u, u->catalogue.families[i]);
+
+		if (x)
+			has_driver(u, x->module);
+	}
+	r = r == 0 && u->findings.failed ? unc_nomem(&u->error) : r;
+	unc_findings_finish(&u->findings);
+	return r;
+}
 
 int uncore_diagnose(struct uncore *u)
 {

@@ -48,6 +48,8 @@ struct uncore {
 	size_t monitors; /* existing ones: they borrow from the scan, so another is refused */
 };
 
+/* Reads the files that uncore_diagnose() reads, without parsing families: for a snapshot. */
+int unc_diagnose_read(struct uncore *u);
 /* Reads the PCI devices, and which PMUs count them, at first use. -ENOMEM; -EMFILE and -ENFILE
  * until the next scan. */
 int unc_machine_pci(struct uncore *u);

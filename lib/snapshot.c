@@ -354,7 +354,7 @@ int uncore_snapshot(struct uncore *u, char **out)
 		speed = read_speeds(u);
 		uncore_memory_get(u);
 		if (r == 0)
-			r = uncore_diagnose(u);
+			r = unc_diagnose_read(u);
 	} else if (r != -EBUSY && !u->error.exhausted) {
 		/* A machine that cannot be scanned is worth a bug report, too: what was read up to
 		 * there stays. */

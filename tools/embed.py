@@ -29,9 +29,9 @@ def entry(name, data):
 
 
 def index_of(path):
-    """Family, name and identifier of its PMUs, CPU models, and paths of its hardware, which data files have on lines of
-    their own."""
-    family, pmus, cpus, paths, inside = None, [], [], [], None
+    """Family, name and identifier of its PMUs, CPU models, paths of its hardware and drivers, which data files have on
+    lines of their own."""
+    family, pmus, cpus, paths, modules, inside = None, [], [], [], [], None
     for line in pathlib.Path(path).read_text(encoding="utf-8").splitlines():
         key, _, value = line.partition(": ")
         value = value.split(" #")[0].strip().strip("'\"")
@@ -45,11 +45,13 @@ def index_of(path):
             cpus += value.split()
         elif inside == "expect:" and key.lstrip(" -") == "path":
             paths.append(value)
+        elif inside == "expect:" and key.lstrip(" -") == "module" and value not in modules:
+            modules.append(value)
         if line and line[0] not in " #":
             inside = line
     if not family or not pmus:
         raise SystemExit(f"{path}: no 'family' or no list of 'pmus' to be indexed")
-    return family, pmus, cpus, paths
+    return family, pmus, cpus, paths, modules
 
 
 def index(paths):
@@ -58,8 +60,8 @@ def index(paths):
         family, pmus, *words = index_of(path)
         patterns = ", ".join("{%s}" % ", ".join(escape(w.encode()) if w else "NULL" for w in p) for p in pmus)
         text.append(f"static const struct unc_pattern pmus_{i}[] = {{{patterns}}};\n")
-        cpus, paths = (escape(" ".join(each).encode()) for each in words)
-        rows.append(f'\t{{"{family}", pmus_{i}, {len(pmus)}, {cpus}, {paths}}},\n')
+        lists = ", ".join(escape(" ".join(each).encode()) for each in words)
+        rows.append(f'\t{{"{family}", pmus_{i}, {len(pmus)}, {lists}}},\n')
     return "".join(text + ["const struct unc_index unc_embedded_index[] = {\n", *rows, "};\n"])
 
 

@@ -62,8 +62,9 @@ struct unc_index {
 	const char *family;
 	const struct unc_pattern *pmus;
 	size_t count;
-	const char *cpus;  /* the models that it names: "intel/6/143 intel/6/207" */
-	const char *paths; /* those that show its hardware: "sys/bus/acpi/devices/ARMHC600*" */
+	const char *cpus;    /* the models that it names: "intel/6/143 intel/6/207" */
+	const char *paths;   /* those that show its hardware: "sys/bus/acpi/devices/ARMHC600*" */
+	const char *modules; /* the drivers of its PMUs */
 };
 
 extern const struct unc_file unc_embedded_data[]; /* data/<family>.yaml, sorted by name */

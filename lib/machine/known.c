@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #define FIRST_ROOM 1024 /* a power of two */
 
@@ -111,6 +112,27 @@ enum unc_what unc_known_ask(struct unc_known *k, int dir, const char *path)
 	if (what != UNC_NOT_KNOWN)
 		unc_known_add(k, path, what);
 	return what;
+}
+
+size_t unc_known_target(struct unc_known *k, int dir, const char *path, char into[static PATH_MAX],
+			bool *is_new)
+{
+	struct unc_known_path *p;
+	ssize_t n;
+
+	*is_new = false;
+	*into = '\0';
+	if (unc_known_ask(k, dir, path) != UNC_IS_LINK)
+		return 0;
+	p = unc_known_add(k, path, UNC_IS_LINK);
+	if (p && p->target)
+		return (size_t)snprintf(into, PATH_MAX, "%s", p->target);
+	n = readlinkat(dir, path, into, PATH_MAX - 1);
+	into[n > 0 ? n : 0] = '\0';
+	*is_new = n > 0;
+	if (n > 0 && p)
+		p->target = strdup(into);
+	return strlen(into);
 }
 
 void unc_known_finish(struct unc_known *k)

@@ -5,6 +5,7 @@
 #define UNC_KNOWN_H
 
 #include "base/text.h"
+#include <limits.h>
 
 enum unc_what { UNC_NOT_KNOWN, UNC_IS_ABSENT, UNC_IS_LINK, UNC_IS_DIR, UNC_IS_FILE };
 
@@ -35,6 +36,10 @@ enum unc_what unc_known_ask(struct unc_known *k, int dir, const char *path);
 struct unc_known_path *unc_known_find(const struct unc_known *k, const char *path);
 /* Finds or adds the path. Without memory nothing is kept: NULL. */
 struct unc_known_path *unc_known_add(struct unc_known *k, const char *path, enum unc_what what);
+/* The length of the target of a link, which is read once; 0: it is no link. *is_new: it was read
+ * now. */
+size_t unc_known_target(struct unc_known *k, int dir, const char *path, char into[static PATH_MAX],
+			bool *is_new);
 void unc_known_finish(struct unc_known *k);
 
 #endif

@@ -44,36 +44,21 @@ static enum unc_what ask(const struct unc_root *r, const char *path)
 	return unc_known_ask(&((struct unc_root *)r)->known, r->fd, path);
 }
 
-/* While recording: the target is read once. */
-static size_t known_target(const struct unc_root *r, const char *path, char into[static PATH_MAX])
-{
-	struct unc_known_path *p;
-	ssize_t n;
-
-	*into = '\0';
-	if (ask(r, path) != UNC_IS_LINK)
-		return 0;
-	p = know(r, path, UNC_IS_LINK);
-	if (p && p->target)
-		return (size_t)snprintf(into, PATH_MAX, "%s", p->target);
-	n = readlinkat(r->fd, path, into, PATH_MAX - 1);
-	into[n > 0 ? n : 0] = '\0';
-	if (n > 0)
-		unc_tree_add(r->record, UNC_LINK, path, into, (size_t)n);
-	if (n > 0 && p)
-		p->target = strdup(into);
-	return strlen(into);
-}
-
 /* The length of the target of the link `path`, whose directories are not links; 0: it is no
  * link. */
 static size_t link_target(const struct unc_root *r, const char *path, char into[static PATH_MAX])
 {
 	const struct unc_entry *e;
+	bool is_new;
 	ssize_t n;
 
-	if (r->fd >= 0 && r->record)
-		return known_target(r, path, into);
+	if (r->fd >= 0 && r->record) {
+		n = (ssize_t)unc_known_target(&((struct unc_root *)r)->known, r->fd, path, into,
+					      &is_new);
+		if (is_new)
+			unc_tree_add(r->record, UNC_LINK, path, into, (size_t)n);
+		return (size_t)n;
+	}
 	if (r->fd >= 0) {
 		n = readlinkat(r->fd, path, into, PATH_MAX - 1);
 		into[n > 0 ? n : 0] = '\0';
@@ -110,7 +95,11 @@ static int resolve(const struct unc_root *r, const char *path, bool last, char o
 		}
 		if (len + n + 2 > PATH_MAX)
 			return -ENAMETOOLONG;
-		len += (size_t)sprintf(out + len, "%s%.*s", len ? "/" : "", (int)n, at);
+		if (len)
+			out[len++] = '/';
+		memcpy(out + len, at, n);
+		len += n;
+		out[len] = '\0';
 		if (!last && !at[n + strspn(at + n, "/")])
 			break;
 		more = link_target(r, out, target);

@@ -338,21 +338,27 @@ static void an_unknown_cpu_model_leaves_its_pmus_without_family(void **state)
 	unc_catalogue_finish(&c);
 }
 
-/* The CPU models that the family names, and the paths that show its hardware. */
+/* The CPU models that the family names, the paths that show its hardware, and its drivers. */
 static void assert_same_hardware(const struct unc_index *index, const struct unc_family *f)
 {
-	struct unc_text cpus = {0}, paths = {0};
+	struct unc_text cpus = {0}, paths = {0}, modules = {0};
 
 	for (size_t i = 0; i < f->model_count; i++)
 		unc_text_add(&cpus, "%s%s", i ? " " : "", f->models[i].text);
-	for (size_t i = 0; i < f->expectation_count; i++)
-		if (f->expectations[i].path)
-			unc_text_add(&paths, "%s%s", paths.data ? " " : "",
-				     f->expectations[i].path);
+	for (size_t i = 0; i < f->expectation_count; i++) {
+		const struct unc_expectation *x = &f->expectations[i];
+
+		if (x->path)
+			unc_text_add(&paths, "%s%s", paths.data ? " " : "", x->path);
+		if (!modules.data || !unc_has_word(modules.data, x->module))
+			unc_text_add(&modules, "%s%s", modules.data ? " " : "", x->module);
+	}
 	assert_string_equal(index->cpus, cpus.data ? cpus.data : "");
 	assert_string_equal(index->paths, paths.data ? paths.data : "");
 	unc_text_finish(&cpus);
+	assert_string_equal(index->modules, modules.data ? modules.data : "");
 	unc_text_finish(&paths);
+	unc_text_finish(&modules);
 }
 
 /* What the build has made of the files, by the reader of the files. */
