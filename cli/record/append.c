@@ -437,7 +437,8 @@ static int find_text(struct recording *r, int putting, const char *text, int64_t
 	return err;
 }
 
-/* The id of a reason, which seldom changes from one tick to the next. */
+/* The id of a reason, which seldom changes from one tick to the next. When it does, all rows often
+ * get the same. */
 static int reason_id(struct recording *r, struct recording_reason *latest, const char *text,
 		     int64_t *left, uint32_t *id)
 {
@@ -447,11 +448,20 @@ static int reason_id(struct recording *r, struct recording_reason *latest, const
 	*id = 0;
 	if (!text)
 		return 0;
-	if (!latest->text || strcmp(latest->text, text) != 0) {
-		err = find_text(r, PUT_REASON, text, left, &found);
-		free(latest->text);
-		*latest = (struct recording_reason){err ? NULL : cli_copy(text), (uint32_t)found};
+	if (latest->text && strcmp(latest->text, text) == 0) {
+		*id = latest->id;
+		return 0;
 	}
+	if (r->latest_reason.text && strcmp(r->latest_reason.text, text) == 0)
+		found = r->latest_reason.id;
+	else
+		err = find_text(r, PUT_REASON, text, left, &found);
+	if (found && found != r->latest_reason.id) {
+		free(r->latest_reason.text);
+		r->latest_reason = (struct recording_reason){cli_copy(text), (uint32_t)found};
+	}
+	free(latest->text);
+	*latest = (struct recording_reason){err ? NULL : cli_copy(text), (uint32_t)found};
 	*id = latest->id;
 	return err;
 }
@@ -517,32 +527,58 @@ static int put_row(struct recording *r, size_t number, const struct uncore_row *
 
 static void put_number(struct buffer *to, double v)
 {
-	char text[REAL_ROOM];
+	if (isfinite(v)) {
+		char *text = buffer_more(to, REAL_ROOM);
 
-	if (isfinite(v))
-		buffer_add(to, text, text_compact(text, v));
-	else
+		to->len -= REAL_ROOM - text_compact(text, v);
+	} else {
 		buffer_puts(to, "null");
+	}
+}
+
+static void put_count(struct buffer *to, uint64_t v)
+{
+	char *text = buffer_more(to, COUNT_ROOM);
+
+	to->len -= COUNT_ROOM - text_count(text, v);
+}
+
+/* An element of the object of qualities: "12":["suspect",3] */
+static void put_quality(struct buffer *to, size_t row, enum uncore_quality quality, uint32_t reason)
+{
+	buffer_add(to, to->len ? ",\"" : "{\"", 2);
+	put_count(to, row);
+	buffer_add(to, "\":[\"", 4);
+	buffer_puts(to, uncore_quality_name(quality));
+	buffer_add(to, "\"", 1);
+	if (reason) {
+		buffer_add(to, ",", 1);
+		put_count(to, reason);
+	}
+	buffer_add(to, "]", 1);
 }
 
 /* Puts null if there is no short sample; the last three numbers only if there is a ceiling. */
 static void put_distribution(struct buffer *to, const struct uncore_distribution *d)
 {
-	if (!d || !d->samples) {
+	const uint64_t times[] = {d->above_ns, d->burst_ns, d->burst_begin_ns};
+
+	if (!d->samples) {
 		buffer_puts(to, "null");
 		return;
 	}
-	buffer_printf(to, "[%llu", (unsigned long long)d->samples);
+	buffer_add(to, "[", 1);
+	put_count(to, d->samples);
 	for (const double *v =
 		     (const double[]){d->mean, d->least, d->p50, d->p90, d->p99, d->most, NAN};
 	     isfinite(*v); v++) {
-		buffer_puts(to, ",");
+		buffer_add(to, ",", 1);
 		put_number(to, *v);
 	}
-	if (isfinite(d->threshold))
-		buffer_printf(to, ",%llu,%llu,%llu", (unsigned long long)d->above_ns,
-			      (unsigned long long)d->burst_ns,
-			      (unsigned long long)d->burst_begin_ns);
+	for (size_t i = 0; i < sizeof(times) / sizeof(*times) && isfinite(d->threshold); i++) {
+		buffer_add(to, ",", 1);
+		put_count(to, times[i]);
+	}
 	buffer_puts(to, "]");
 }
 
@@ -564,19 +600,14 @@ static int take_rows(struct recording *r, const struct uncore_sample *sample)
 				      &reason);
 		if (err)
 			return err;
-		buffer_puts(&r->values, i ? "," : "[");
+		buffer_add(&r->values, i ? "," : "[", 1);
 		put_number(&r->values, row->value);
 		if (d)
-			buffer_puts(&r->distributions, i ? "," : "[");
+			buffer_add(&r->distributions, i ? "," : "[", 1);
 		if (d)
 			put_distribution(&r->distributions, d);
-		if (row->quality == UNCORE_MEASURED)
-			continue;
-		buffer_printf(&r->quality, "%s\"%zu\":[\"%s\"", r->quality.len ? "," : "{", i,
-			      uncore_quality_name(row->quality));
-		if (reason)
-			buffer_printf(&r->quality, ",%u", reason);
-		buffer_puts(&r->quality, "]");
+		if (row->quality != UNCORE_MEASURED)
+			put_quality(&r->quality, i, row->quality, reason);
 	}
 	buffer_puts(&r->values, r->values.len ? "]" : "[]");
 	if (r->distributions.len)
@@ -686,6 +717,7 @@ int recording_add(struct recording *r, const struct uncore_monitor *m,
 	const struct recording_tick tick = {.monotonic_ns = end_ns,
 					    .wall_ns = uncore_sample_end_wall_ns(sample),
 					    .interval_ns = end_ns - begin_ns};
+	struct recorded_reading *before;
 	int64_t quality = 0;
 	int err = begin_batch(r);
 
@@ -703,7 +735,9 @@ int recording_add(struct recording *r, const struct uncore_monitor *m,
 		err = put_tick(r, &tick, r->latest, quality);
 	if (err)
 		return err;
-	memcpy(r->readings, r->latest, r->counter_count * sizeof(*r->readings));
+	before = r->readings;
+	r->readings = r->latest;
+	r->latest = before;
 	return r->interval_ns >= NS_PER_S || cli_now_ns() - r->batch_ns >= BATCH_NS
 		       ? recording_commit(r)
 		       : 0;

@@ -111,7 +111,7 @@ struct recording {
 	int64_t old_row_count;           /* in the recording that it is added to */
 	struct recorded_reading *latest; /* room for the next readings */
 	uint8_t *blob;
-	struct recording_reason *row_reasons, *counter_reasons;
+	struct recording_reason *row_reasons, *counter_reasons, latest_reason;
 	struct buffer values, quality, distributions;
 	char *quality_text; /* the latest, and its id */
 	int64_t quality_id;

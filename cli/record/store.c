@@ -387,6 +387,7 @@ void recording_close(struct recording *r)
 	free(r->latest);
 	free(r->blob);
 	free(r->quality_text);
+	free(r->latest_reason.text);
 	buffer_free(&r->values);
 	buffer_free(&r->quality);
 	buffer_free(&r->distributions);
