@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Writing recordings: ticks in batches, each a transaction. */
+/* Beginning recordings and sessions, and ending them. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
-#include <math.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -14,35 +12,8 @@
 #include <unistd.h>
 
 #include "base/cli.h"
-#include "base/number.h"
 #include "record/regions.h"
 #include "record/store.h"
-
-/* Shorter intervals are committed together, after this time at most. */
-#define BATCH_NS NS_PER_S
-
-enum { /* of statements[], of a writer */
-       PUT_TICK,
-       PUT_ROW,
-       PUT_REASON,
-       FIND_REASON, /* after the statement that adds it: see find_text() */
-       PUT_QUALITY,
-       FIND_QUALITY,
-       SAME_ROW,
-};
-
-#define ROW_COLUMNS "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-
-static const char *const writing[RECORDING_STATEMENTS] = {
-	[PUT_TICK] = "INSERT INTO tick VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-	[PUT_ROW] = "INSERT INTO row VALUES " ROW_COLUMNS,
-	[PUT_REASON] = "INSERT OR IGNORE INTO reason(text) VALUES (?)",
-	[FIND_REASON] = "SELECT id FROM reason WHERE text = ?",
-	[PUT_QUALITY] = "INSERT OR IGNORE INTO quality(row_qualities) VALUES (?)",
-	[FIND_QUALITY] = "SELECT id FROM quality WHERE row_qualities = ?",
-	[SAME_ROW] = "SELECT 1 FROM row WHERE (id, name, family, unit, filter, socket, node, "
-		     "channel, cpu, pmu, port, role, ceiling) IS " ROW_COLUMNS,
-};
 
 /* clang-format off */
 static const char schema[] =
@@ -85,35 +56,6 @@ static const char schema[] =
 	" FROM tick t, json_each(t.distributions) d JOIN row r ON r.id = d.key"
 	" WHERE d.type = 'array';";
 /* clang-format on */
-
-/* ---- binding: columns from 1 on ---- */
-
-static void bind_text(sqlite3_stmt *s, int column, const char *text)
-{
-	sqlite3_bind_text(s, column, text, -1, SQLITE_STATIC); /* NULL: null */
-}
-
-static void bind_count(sqlite3_stmt *s, int column, uint64_t v)
-{
-	sqlite3_bind_int64(s, column, (sqlite3_int64)v);
-}
-
-/* Unknown numbers are -1. */
-static void bind_id(sqlite3_stmt *s, int column, int id)
-{
-	if (id < 0)
-		sqlite3_bind_null(s, column);
-	else
-		sqlite3_bind_int(s, column, id);
-}
-
-static int put(struct recording *r, sqlite3_stmt *s)
-{
-	int code = sqlite3_step(s), err = code == SQLITE_DONE ? 0 : store_sql_fail(r);
-
-	sqlite3_reset(s);
-	return err;
-}
 
 /* ---- a new file or session ---- */
 
@@ -191,20 +133,20 @@ static int put_counters(struct recording *r, const struct uncore_monitor *m)
 	for (size_t i = 0; !err && i < r->counter_count; i++) {
 		const struct uncore_counter *c = uncore_monitor_counter_at(m, i);
 
-		bind_count(s, 1, i);
-		bind_text(s, 2, uncore_pmu_name(c->pmu));
-		bind_text(s, 3, c->event);
+		store_bind_count(s, 1, i);
+		store_bind_text(s, 2, uncore_pmu_name(c->pmu));
+		store_bind_text(s, 3, c->event);
 		sqlite3_bind_int(s, 4, c->cpu);
 		for (int k = 0; k < UNCORE_CONFIG_WORDS; k++)
-			bind_count(s, 5 + k, c->config[k]);
-		bind_count(s, 9, c->modifiers);
-		bind_count(s, 10, c->group);
+			store_bind_count(s, 5 + k, c->config[k]);
+		store_bind_count(s, 9, c->modifiers);
+		store_bind_count(s, 10, c->group);
 		sqlite3_bind_int(s, 11, c->leader);
-		bind_count(s, 12, c->width);
+		store_bind_count(s, 12, c->width);
 		sqlite3_bind_double(s, 13, c->most_per_s);
 		sqlite3_bind_int(s, 14, c->error);
-		bind_text(s, 15, c->why);
-		err = put(r, s);
+		store_bind_text(s, 15, c->why);
+		err = store_put(r, s);
 	}
 	sqlite3_finalize(s);
 	return err;
@@ -243,9 +185,9 @@ static int put_meta(struct recording *r, const struct recording_head *head)
 	if (err)
 		return err;
 	for (const char *const *pair = head->meta; !err && *pair; pair += 2) {
-		bind_text(s, 1, pair[0]);
-		bind_text(s, 2, pair[1]);
-		err = put(r, s);
+		store_bind_text(s, 1, pair[0]);
+		store_bind_text(s, 2, pair[1]);
+		err = store_put(r, s);
 	}
 	sqlite3_finalize(s);
 	return err;
@@ -272,10 +214,10 @@ static int put_session(struct recording *r, const struct recording_head *head)
 		err = store_prepare(r, "INSERT INTO session VALUES (?, ?, ?, ?, NULL)", &s);
 	if (err)
 		return err;
-	bind_count(s, 1, r->next_tick);
-	bind_text(s, 2, head->command_line);
-	bind_count(s, 3, head->interval_ns);
-	bind_count(s, 4, head->sample_ns);
+	store_bind_count(s, 1, r->next_tick);
+	store_bind_text(s, 2, head->command_line);
+	store_bind_count(s, 3, head->interval_ns);
+	store_bind_count(s, 4, head->sample_ns);
 	return store_finish(r, s, sqlite3_step(s));
 }
 
@@ -393,8 +335,8 @@ static int create(struct recording *r, const char *path, const struct recording_
 	 * counting begins. */
 	if (!err && !network)
 		err = store_run(r, "PRAGMA journal_mode = WAL; SELECT 1 FROM row LIMIT 1");
-	for (int i = 0; !err && i < RECORDING_STATEMENTS; i++)
-		err = store_prepare(r, writing[i], &r->statements[i]);
+	if (!err)
+		err = store_prepare_ticks(r);
 	sqlite3_progress_handler(r->db, 0, NULL, NULL);
 	if (err)
 		return err;
@@ -413,335 +355,7 @@ int recording_create(struct recording *r, const char *path, const struct recordi
 	return err;
 }
 
-/* ---- a tick ---- */
-
-/* The id of a text in a table of distinct texts. 0: it is not in the table, and no more may be
- * added (`left`). */
-static int find_text(struct recording *r, int putting, const char *text, int64_t *left, int64_t *id)
-{
-	sqlite3_stmt *s = r->statements[putting + 1];
-	int code, err;
-
-	if (*left) {
-		bind_text(r->statements[putting], 1, text);
-		err = put(r, r->statements[putting]);
-		if (err)
-			return err;
-		*left -= sqlite3_changes(r->db);
-	}
-	bind_text(s, 1, text);
-	code = sqlite3_step(s);
-	*id = code == SQLITE_ROW ? sqlite3_column_int64(s, 0) : 0;
-	err = code == SQLITE_ROW || code == SQLITE_DONE ? 0 : store_sql_fail(r);
-	sqlite3_reset(s);
-	return err;
-}
-
-/* The id of a reason, which seldom changes from one tick to the next. When it does, all rows often
- * get the same. */
-static int reason_id(struct recording *r, struct recording_reason *latest, const char *text,
-		     int64_t *left, uint32_t *id)
-{
-	int64_t found = 0;
-	int err = 0;
-
-	*id = 0;
-	if (!text)
-		return 0;
-	if (latest->text && strcmp(latest->text, text) == 0) {
-		*id = latest->id;
-		return 0;
-	}
-	if (r->latest_reason.text && strcmp(r->latest_reason.text, text) == 0)
-		found = r->latest_reason.id;
-	else
-		err = find_text(r, PUT_REASON, text, left, &found);
-	if (found && found != r->latest_reason.id) {
-		free(r->latest_reason.text);
-		r->latest_reason = (struct recording_reason){cli_copy(text), (uint32_t)found};
-	}
-	free(latest->text);
-	*latest = (struct recording_reason){err ? NULL : cli_copy(text), (uint32_t)found};
-	*id = latest->id;
-	return err;
-}
-
-/* Stores the monitor's latest readings in r->latest. */
-static int take_readings(struct recording *r, const struct uncore_monitor *m)
-{
-	static const struct uncore_reading none = {.lost = true};
-	int64_t left = INT64_MAX; /* a source has few reasons */
-	int err = 0;
-
-	for (size_t i = 0; !err && i < r->counter_count; i++) {
-		const struct uncore_reading *now = uncore_monitor_reading_at(m, i);
-
-		r->latest[i].reading = now ? *now : none;
-		err = reason_id(r, &r->counter_reasons[i], r->latest[i].reading.why, &left,
-				&r->latest[i].why);
-		r->latest[i].reading.why = NULL; /* borrowed */
-	}
-	return err;
-}
-
-void store_bind_row(sqlite3_stmt *s, size_t number, const struct uncore_row *row)
-{
-	const struct uncore_row_place *p = row->place;
-
-	bind_count(s, 1, number);
-	bind_text(s, 2, row->query->name);
-	bind_text(s, 3, row->query->family);
-	bind_text(s, 4, row->query->unit);
-	bind_text(s, 5, row->query->filter);
-	bind_id(s, 6, p->socket);
-	bind_id(s, 7, p->node);
-	bind_id(s, 8, p->channel);
-	bind_id(s, 9, p->cpu);
-	bind_text(s, 10, p->pmu ? uncore_pmu_name(p->pmu) : NULL);
-	bind_text(s, 11, p->port ? p->port->address : NULL);
-	bind_text(s, 12, p->role);
-	sqlite3_bind_double(s, 13, row->ceiling); /* NaN: null */
-}
-
-/* Adds a row of the session's first interval. In an added session it must equal the row of the
- * recording. */
-static int put_row(struct recording *r, size_t number, const struct uncore_row *row)
-{
-	bool known = (int64_t)number < r->old_row_count;
-	sqlite3_stmt *s = r->statements[known ? SAME_ROW : PUT_ROW];
-	int code;
-
-	r->row_reasons = cli_realloc(r->row_reasons, number + 1, sizeof(*r->row_reasons));
-	r->row_reasons[r->row_count++] = (struct recording_reason){0};
-	store_bind_row(s, number, row);
-	if (!known)
-		return put(r, s);
-	code = sqlite3_step(s);
-	sqlite3_reset(s);
-	if (code == SQLITE_DONE)
-		return store_fail(
-			r, -EINVAL,
-			"--append needs the metrics and places of the recording, and these are others");
-	return code == SQLITE_ROW ? 0 : store_sql_fail(r);
-}
-
-static void put_number(struct buffer *to, double v)
-{
-	if (isfinite(v)) {
-		char *text = buffer_more(to, REAL_ROOM);
-
-		to->len -= REAL_ROOM - text_compact(text, v);
-	} else {
-		buffer_puts(to, "null");
-	}
-}
-
-static void put_count(struct buffer *to, uint64_t v)
-{
-	char *text = buffer_more(to, COUNT_ROOM);
-
-	to->len -= COUNT_ROOM - text_count(text, v);
-}
-
-/* An element of the object of qualities: "12":["suspect",3] */
-static void put_quality(struct buffer *to, size_t row, enum uncore_quality quality, uint32_t reason)
-{
-	buffer_add(to, to->len ? ",\"" : "{\"", 2);
-	put_count(to, row);
-	buffer_add(to, "\":[\"", 4);
-	buffer_puts(to, uncore_quality_name(quality));
-	buffer_add(to, "\"", 1);
-	if (reason) {
-		buffer_add(to, ",", 1);
-		put_count(to, reason);
-	}
-	buffer_add(to, "]", 1);
-}
-
-/* Puts null if there is no short sample; the last three numbers only if there is a ceiling. */
-static void put_distribution(struct buffer *to, const struct uncore_distribution *d)
-{
-	const uint64_t times[] = {d->above_ns, d->burst_ns, d->burst_begin_ns};
-
-	if (!d->samples) {
-		buffer_puts(to, "null");
-		return;
-	}
-	buffer_add(to, "[", 1);
-	put_count(to, d->samples);
-	for (const double *v =
-		     (const double[]){d->mean, d->least, d->p50, d->p90, d->p99, d->most, NAN};
-	     isfinite(*v); v++) {
-		buffer_add(to, ",", 1);
-		put_number(to, *v);
-	}
-	for (size_t i = 0; i < sizeof(times) / sizeof(*times) && isfinite(d->threshold); i++) {
-		buffer_add(to, ",", 1);
-		put_count(to, times[i]);
-	}
-	buffer_puts(to, "]");
-}
-
-/* Makes the arrays of the interval: element i belongs to row i. */
-static int take_rows(struct recording *r, const struct uncore_sample *sample)
-{
-	int err = 0;
-
-	r->values.len = r->quality.len = r->distributions.len = 0;
-	for (size_t i = 0; !err && i < uncore_sample_count(sample); i++) {
-		const struct uncore_row *row = uncore_sample_row(sample, i);
-		const struct uncore_distribution *d = uncore_sample_distribution(sample, i);
-		uint32_t reason;
-
-		if (i == r->row_count)
-			err = put_row(r, i, row);
-		err = err ? err
-			  : reason_id(r, &r->row_reasons[i], row->reason, &r->reasons_left,
-				      &reason);
-		if (err)
-			return err;
-		buffer_add(&r->values, i ? "," : "[", 1);
-		put_number(&r->values, row->value);
-		if (d)
-			buffer_add(&r->distributions, i ? "," : "[", 1);
-		if (d)
-			put_distribution(&r->distributions, d);
-		if (row->quality != UNCORE_MEASURED)
-			put_quality(&r->quality, i, row->quality, reason);
-	}
-	buffer_puts(&r->values, r->values.len ? "]" : "[]");
-	if (r->distributions.len)
-		buffer_puts(&r->distributions, "]");
-	return 0;
-}
-
-/* The id of the qualities, which seldom change: each text is stored once. 0: all rows are
- * measured. */
-static int quality_id(struct recording *r, int64_t *id)
-{
-	int64_t left = INT64_MAX;
-	int err = 0;
-
-	*id = 0;
-	if (!r->quality.len)
-		return 0;
-	buffer_puts(&r->quality, "}");
-	if (!r->quality_text || strcmp(r->quality_text, r->quality.data) != 0) {
-		err = find_text(r, PUT_QUALITY, r->quality.data, &left, &r->quality_id);
-		free(r->quality_text);
-		r->quality_text = err ? NULL : cli_copy(r->quality.data);
-	}
-	*id = r->quality_id;
-	return err;
-}
-
-static void bind_buffer(sqlite3_stmt *s, int column, const struct buffer *b)
-{
-	if (b->len)
-		sqlite3_bind_text(s, column, b->data, (int)b->len, SQLITE_STATIC);
-	else
-		sqlite3_bind_null(s, column);
-}
-
-/* Writes `readings` as the next tick. */
-static int put_tick(struct recording *r, const struct recording_tick *tick,
-		    const struct recorded_reading *readings, int64_t quality)
-{
-	bool key = r->next_tick % RECORDING_KEY == 0;
-	sqlite3_stmt *s = r->statements[PUT_TICK];
-	size_t len = readings_encode(r->blob, readings, key ? NULL : r->readings, r->counter_count);
-	int err;
-
-	bind_count(s, 1, r->next_tick);
-	bind_count(s, 2, tick->monotonic_ns);
-	bind_count(s, 3, tick->wall_ns);
-	bind_count(s, 4, tick->interval_ns);
-	if (quality)
-		sqlite3_bind_int64(s, 5, quality);
-	else
-		sqlite3_bind_null(s, 5);
-	sqlite3_bind_blob(s, 6, r->blob, (int)len, SQLITE_STATIC);
-	bind_buffer(s, 7, &r->values);
-	bind_buffer(s, 8, &r->distributions);
-	err = put(r, s);
-	r->next_tick += !err;
-	return err;
-}
-
-static int begin_batch(struct recording *r)
-{
-	int err = r->in_batch ? 0 : store_run(r, "BEGIN");
-
-	if (!err && !r->in_batch)
-		r->batch_ns = cli_now_ns();
-	r->in_batch = !err;
-	return err;
-}
-
-int recording_start(struct recording *r, const struct uncore_monitor *m)
-{
-	int err = begin_batch(r);
-
-	r->started = false;
-	r->values.len = r->distributions.len = 0; /* the first tick has none */
-	if (!err)
-		err = take_readings(r, m);
-	if (!err)
-		memcpy(r->readings, r->latest, r->counter_count * sizeof(*r->readings));
-	return err;
-}
-
-int recording_continue(struct recording *r, const struct recording *before)
-{
-	int64_t left = INT64_MAX;
-	int err = begin_batch(r);
-
-	for (size_t i = 0; !err && i < r->counter_count; i++) {
-		const struct recorded_reading *last = &before->readings[i];
-
-		r->readings[i].reading = last->reading;
-		/* The ids of reasons are those of a file. */
-		err = reason_id(r, &r->counter_reasons[i],
-				last->why ? before->counter_reasons[i].text : NULL, &left,
-				&r->readings[i].why);
-	}
-	return err;
-}
-
-int recording_add(struct recording *r, const struct uncore_monitor *m,
-		  const struct uncore_sample *sample)
-{
-	uint64_t begin_ns = uncore_sample_begin_ns(sample), end_ns = uncore_sample_end_ns(sample);
-	const struct recording_tick start = {.monotonic_ns = begin_ns,
-					     .wall_ns = uncore_sample_begin_wall_ns(sample)};
-	const struct recording_tick tick = {.monotonic_ns = end_ns,
-					    .wall_ns = uncore_sample_end_wall_ns(sample),
-					    .interval_ns = end_ns - begin_ns};
-	struct recorded_reading *before;
-	int64_t quality = 0;
-	int err = begin_batch(r);
-
-	r->batch_count++;
-	if (!err && !r->started)
-		err = put_tick(r, &start, r->readings, 0);
-	r->started = true;
-	if (!err)
-		err = take_readings(r, m);
-	if (!err)
-		err = take_rows(r, sample);
-	if (!err)
-		err = quality_id(r, &quality);
-	if (!err)
-		err = put_tick(r, &tick, r->latest, quality);
-	if (err)
-		return err;
-	before = r->readings;
-	r->readings = r->latest;
-	r->latest = before;
-	return r->interval_ns >= NS_PER_S || cli_now_ns() - r->batch_ns >= BATCH_NS
-		       ? recording_commit(r)
-		       : 0;
-}
+/* ---- marks, and the end ---- */
 
 int recording_mark(struct recording *r, uint64_t wall_ns, uint64_t monotonic_ns, const char *text)
 {
@@ -758,15 +372,6 @@ int recording_copy_marks(struct recording *r, const char *path)
 		"ATTACH %Q AS old; INSERT INTO mark SELECT * FROM (SELECT * FROM old.mark "
 		"ORDER BY rowid DESC LIMIT %d) ORDER BY rowid; DETACH old",
 		path, RECORDING_MARKS);
-}
-
-int recording_commit(struct recording *r)
-{
-	int err = r->in_batch ? store_run(r, "COMMIT") : 0;
-
-	r->in_batch = false;
-	r->batch_count = err ? r->batch_count : 0;
-	return err;
 }
 
 int recording_pause(struct recording *r, const char *end)
@@ -797,5 +402,5 @@ uint64_t recording_size(struct recording *r)
 	if (store_number(r, "PRAGMA page_count", 0, &pages) ||
 	    store_number(r, "PRAGMA page_size", 0, &size))
 		return 0;
-	return (uint64_t)pages * (uint64_t)size;
+	return (uint64_t)pages * (uint64_t)size + r->pending.len;
 }

@@ -113,7 +113,8 @@ struct recording {
 	uint8_t *blob;
 	struct recording_reason *row_reasons, *counter_reasons, latest_reason;
 	struct buffer values, quality, distributions;
-	char *quality_text; /* the latest, and its id */
+	struct buffer pending; /* ticks that no statement has inserted yet */
+	char *quality_text;    /* the latest, and its id */
 	int64_t quality_id;
 };
 
@@ -143,7 +144,7 @@ void recording_close_file(struct recording *r);
  * recording. */
 int recording_next(struct recording *r, struct recording_tick *tick);
 
-/* ---- writing: append.c ---- */
+/* ---- writing: append.c, tick.c ---- */
 
 /* The data of a session. */
 struct recording_head {

@@ -101,6 +101,32 @@ int store_number(struct recording *r, const char *sql, int64_t otherwise, int64_
 	return store_finish(r, s, code);
 }
 
+void store_bind_text(sqlite3_stmt *s, int column, const char *text)
+{
+	sqlite3_bind_text(s, column, text, -1, SQLITE_STATIC); /* NULL: null */
+}
+
+void store_bind_count(sqlite3_stmt *s, int column, uint64_t v)
+{
+	sqlite3_bind_int64(s, column, (sqlite3_int64)v);
+}
+
+void store_bind_id(sqlite3_stmt *s, int column, int id)
+{
+	if (id < 0)
+		sqlite3_bind_null(s, column);
+	else
+		sqlite3_bind_int(s, column, id);
+}
+
+int store_put(struct recording *r, sqlite3_stmt *s)
+{
+	int code = sqlite3_step(s), err = code == SQLITE_DONE ? 0 : store_sql_fail(r);
+
+	sqlite3_reset(s);
+	return err;
+}
+
 /* A foreign file may have views, virtual tables, triggers or computed columns and indices that
  * never end or need much memory. Only these tables with plain columns are accepted, and no trigger;
  * other views are not read. */
@@ -388,6 +414,7 @@ void recording_close(struct recording *r)
 	free(r->blob);
 	free(r->quality_text);
 	free(r->latest_reason.text);
+	buffer_free(&r->pending);
 	buffer_free(&r->values);
 	buffer_free(&r->quality);
 	buffer_free(&r->distributions);

@@ -22,12 +22,21 @@ int store_finish(struct recording *r, sqlite3_stmt *s, int code);
 /* Reads a number; `otherwise` if the query has no result. */
 int store_number(struct recording *r, const char *sql, int64_t otherwise, int64_t *out);
 
+/* Binds a parameter of a statement, from 1 on. A text that is NULL and an id of -1 are null. */
+void store_bind_text(sqlite3_stmt *s, int column, const char *text);
+void store_bind_count(sqlite3_stmt *s, int column, uint64_t v);
+void store_bind_id(sqlite3_stmt *s, int column, int id);
+/* Executes a statement without results, which can then be executed again. */
+int store_put(struct recording *r, sqlite3_stmt *s);
+
 /* Opens the file of r->path, which is never one of SQLite's own names. */
 int store_open(struct recording *r, int flags);
 /* -ENOTSUP, -EINVAL: the open database has a newer format, or is not a recording. */
 int store_check(struct recording *r);
 int store_read_counters(struct recording *r);
 
+/* Prepares the statements that add ticks: tick.c. */
+int store_prepare_ticks(struct recording *r);
 /* The columns of the table `row`, as parameters 1 to 13 of a statement. */
 void store_bind_row(sqlite3_stmt *s, size_t number, const struct uncore_row *row);
 
