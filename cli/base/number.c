@@ -62,6 +62,11 @@ size_t text_count(char into[COUNT_ROOM], uint64_t value)
 {
 	size_t len = 1;
 
+	if (value < 10) { /* most exponents */
+		into[0] = (char)('0' + value);
+		into[1] = '\0';
+		return 1;
+	}
 	while (len <= MOST_TENS && value >= tens[len])
 		len++;
 	put_digits(into, len, value);

@@ -221,7 +221,8 @@ int store_open(struct recording *r, int flags)
 	/* SQLite has names that are no files (":memory:", "file:x?mode=memory"); those with a
 	 * folder are. */
 	buffer_printf(&path, "%s%s", *r->path == '/' ? "" : "./", r->path);
-	code = sqlite3_open_v2(path.data, &r->db, flags, NULL);
+	/* One thread at a time uses a recording. */
+	code = sqlite3_open_v2(path.data, &r->db, flags | SQLITE_OPEN_NOMUTEX, NULL);
 	buffer_free(&path);
 	return code ? store_sql_fail(r) : 0;
 }

@@ -63,7 +63,7 @@ struct unc_index {
 	const struct unc_pattern *pmus;
 	size_t count;
 	const char *cpus;    /* the models that it names: "intel/6/143 intel/6/207" */
-	const char *paths;   /* those that show its hardware: "sys/bus/acpi/devices/ARMHC600*" */
+	const char *paths;   /* paths of its hardware: "sys/bus/acpi/devices/ARMHC600*" */
 	const char *modules; /* the drivers of its PMUs */
 };
 

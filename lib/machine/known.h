@@ -15,7 +15,7 @@ struct unc_known_path {
 	enum unc_what what;
 	bool listed;  /* a directory: the paths of all that it has are known */
 	char *target; /* of a link; NULL: it was not read */
-	/* Of a file; borrowed from the record. NULL: it was not read. */
+	/* Contents of a file, borrowed from the record. NULL: it was not read. */
 	const char *data;
 	size_t len;
 	bool whole; /* these are all of its bytes */
