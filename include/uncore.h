@@ -133,9 +133,10 @@ int uncore_set_vendor_events(struct uncore *u, const char *text);
 
 /* Makes a snapshot: all files that uncore reads of this machine (paths, links, contents) as one
  * text, in the format of uncore-snapshot(1). Serial numbers, MAC addresses, and the names of the
- * host and its users are left out. Scans the machine; if that scan fails, the snapshot has the
- * files read so far and the reason, which uncore_error() has, too; or an error if there are
- * none. The caller releases *out with free(). -EBUSY: a monitor exists. -ENOMEM. */
+ * host and its users are left out. Scans the machine as uncore_scan() does, which need not be
+ * called again. If that scan fails, the snapshot has the files read so far and the reason, which
+ * uncore_error() has, too; or an error if there are none. The caller releases *out with free().
+ * -EBUSY: a monitor exists. -ENOMEM. */
 int uncore_snapshot(struct uncore *u, char **out);
 
 /* The reason of the latest failure of a call on this machine or on a monitor made from it: one or
