@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Text of `pcie --check PORT`: which PMU counts a root port, by what moves while its device copies
- * data. */
+ * data. It is no struct view, since the sum of a line decides whether there is one. */
 #include <math.h>
 #include <stdlib.h>
 

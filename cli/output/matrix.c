@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Text of `matrix`: lines are the sources of requests, columns the targets, one table for reads and
- * one for writes. The rows are metrics named matrix.FROM.TO.read.bandwidth. */
+ * one for writes. The rows are metrics named matrix.FROM.TO.read.bandwidth. It is no struct view,
+ * since the names of metrics, and not the places, have the lines. */
 #include <stdio.h>
 #include <string.h>
 

@@ -28,10 +28,10 @@ const struct output outputs[] = {
 	 .levels = 1u << UNCORE_LEVEL_MACHINE | 1u << UNCORE_LEVEL_SOCKET |
 		   1u << UNCORE_LEVEL_INSTANCE},
 	{"ports", .window = ports_output_window, .sorts = ports_sorts},
-	{"ddio", .window = ddio_output_window},
+	{"ddio", .window = view_output_window, .view = &ddio_view},
 	{"check", .window = check_output_window},
 	{"matrix", .window = matrix_output_window},
-	{"groups", .window = groups_output_window},
+	{"groups", .window = view_output_window, .view = &groups_view},
 	{"samples", .window = samples_output_window},
 };
 const size_t output_count = sizeof(outputs) / sizeof(outputs[0]);

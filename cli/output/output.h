@@ -85,7 +85,7 @@ struct out {
 	bool begun;                /* a window has been printed */
 	int status;                /* of the command, by what the last window told */
 	struct table table, below; /* of all windows: columns do not move from one to the next */
-	/* Columns of the table that are metrics: out_columns(). */
+	/* Columns of the table that are metrics: view_columns(). */
 	struct table_column columns[TABLE_COLUMNS + 1];
 	struct out_metric {
 		char name[OUT_METRIC_ROOM], title[40];
@@ -139,26 +139,6 @@ bool out_has_namesake(const struct out *out, const struct uncore_row *row);
 bool out_same_query(const struct uncore_row *a, const struct uncore_row *b);
 void out_place_cell(struct table *t, const struct uncore_row_place *place);
 
-/* ---- tables with a line for each place and a column for each metric: lines.c ---- */
-
-struct out_line {
-	const struct uncore_row *row; /* its first one */
-	const struct uncore_row
-		*cells[TABLE_COLUMNS]; /* by column; NULL: the place has no such metric */
-};
-
-/* Makes out->table with a column for each metric of this window, behind two columns and before the
- * one of `last`, unless that is NULL. Titles are printed in capitals. */
-void out_columns(struct out *out, const char *first, const char *second, const char *last,
-		 void (*make)(struct out_metric *into, const struct uncore_row *row));
-/* The index in out->metrics; the number of metrics: there is no such column. */
-size_t out_column(const struct out *out, const char *name);
-/* The lines in the order of their first rows; to be freed. `column`: where a row is, TABLE_COLUMNS
- * or more: nowhere. Of several rows in one cell it has the first. */
-struct out_line *out_lines(const struct out *out, size_t *count,
-			   bool (*same)(const struct uncore_row *a, const struct uncore_row *b),
-			   size_t (*column)(const struct out *out, const struct uncore_row *row));
-
 /* ---- ports.c ---- */
 
 /* Families of one machine meet in a port. */
@@ -196,10 +176,8 @@ void latencies_output_window(struct out *out);
 void view_output_window(struct out *out);
 extern const char *const ports_sorts[];
 void ports_output_window(struct out *out);
-void ddio_output_window(struct out *out);
 void check_output_window(struct out *out);
 void matrix_output_window(struct out *out);
-void groups_output_window(struct out *out);
 void samples_output_window(struct out *out);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Text of `pcie`: a line for each root port with a column for each metric, and the devices below
- * it. Where a PMU cannot distinguish ports, a line is a PMU. Also the text of `pcie --ddio`. */
+ * it. Where a PMU cannot distinguish ports, a line is a PMU. It is a function and no struct view,
+ * since the values decide on its lines: their order, idle ports in one sentence, the sum. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,7 +9,7 @@
 
 #include "base/cli.h"
 #include "output/devices.h"
-#include "output/output.h"
+#include "output/view.h"
 
 #define PART ".complex"
 
@@ -53,7 +54,7 @@ static bool same_unit(const struct uncore_row *a, const struct uncore_row *b)
 	return !*x && !*y;
 }
 
-static bool same_line(const struct uncore_row *a, const struct uncore_row *b)
+bool ports_same_line(const struct uncore_row *a, const struct uncore_row *b)
 {
 	const char *x = part_of(a->query->name), *y = part_of(b->query->name);
 
@@ -99,7 +100,7 @@ static size_t column_of(const struct out *out, const struct uncore_row *row)
 	char name[OUT_METRIC_ROOM];
 
 	put_name(name, row);
-	return out_column(out, name);
+	return view_column(out, name);
 }
 
 static void put_value(struct table *t, const struct uncore_row *row)
@@ -158,7 +159,7 @@ static void put_known(struct buffer *to, const struct uncore *u, const struct un
 
 /* What the rows of a line are together. */
 struct line {
-	const struct out_line *of;
+	const struct view_line *of;
 	double share;          /* the largest part of what the link can carry in one direction */
 	double key;            /* of the order: the largest comes first */
 	bool bandwidth;        /* there are bandwidths, */
@@ -194,13 +195,13 @@ static int compare_lines(const void *a, const void *b)
 
 static struct line *line_of(struct line *lines, const struct uncore_row *row)
 {
-	while (!same_line(lines->of->row, row))
+	while (!ports_same_line(lines->of->row, row))
 		lines++;
 	return lines;
 }
 
 /* Sorts the lines by their keys. */
-static struct line *make_lines(const struct out *out, const struct out_line *of, size_t count)
+static struct line *make_lines(const struct out *out, const struct view_line *of, size_t count)
 {
 	const char *sort = out->setup.sort ? out->setup.sort : ports_sorts[0];
 	struct line *lines = cli_realloc(NULL, count, sizeof(*lines));
@@ -387,14 +388,14 @@ static bool remove_idle(struct out *out, struct line *lines)
 
 void ports_output_window(struct out *out)
 {
-	struct out_line *of;
+	struct view_line *of;
 	struct line *lines;
 	size_t count;
 
 	out_text_header(out);
 	out_text_time(out);
-	out_columns(out, title_of_places(out), "LINK", "OF LINK", make_column);
-	of = out_lines(out, &count, same_line, column_of);
+	view_columns(out, title_of_places(out), "LINK", "OF LINK", make_column);
+	of = view_lines(out, &count, ports_same_line, column_of);
 	lines = make_lines(out, of, count);
 	for (size_t i = 0; i < count; i++)
 		if (!lines[i].idle)
@@ -409,67 +410,4 @@ void ports_output_window(struct out *out)
 	out_reasons(out, NULL);
 	free(lines);
 	free(of);
-}
-
-/* ---- what devices find in the last-level cache ---- */
-
-#define DDIO_COLUMNS 5
-
-/* "pcie.inbound.read.llc.": the metrics of a line begin with it. */
-static int line_length(const char *name)
-{
-	return (int)strcspn(name, "l") + 4;
-}
-
-static bool same_direction(const struct uncore_row *a, const struct uncore_row *b)
-{
-	return same_line(a, b) &&
-	       strncmp(a->query->name, b->query->name, (size_t)line_length(b->query->name)) == 0;
-}
-
-static size_t ddio_column(const struct out *out, const struct uncore_row *row)
-{
-	static const char *const ends[] = {"bandwidth", "hit.bandwidth", "miss.bandwidth",
-					   "hit.ratio", "miss.ratio",    NULL};
-
-	(void)out;
-	return cli_word(ends, row->query->name + line_length(row->query->name));
-}
-
-void ddio_output_window(struct out *out)
-{
-	static const struct table_column columns[] = {
-		{"PLACE", 0},
-		{"DEVICES", 0},
-		{"ALL", TABLE_RIGHT | TABLE_RATE},
-		{"LLC", TABLE_RIGHT | TABLE_RATE},
-		{"MEMORY", TABLE_RIGHT | TABLE_RATE},
-		{"LLC", TABLE_RIGHT | TABLE_TIME},
-		{"MEMORY", TABLE_RIGHT | TABLE_TIME},
-		{NULL, 0},
-	};
-
-	struct out_line *lines;
-	size_t count;
-
-	out_text_header(out);
-	out_text_time(out);
-	out_table(out, &out->table, columns);
-	lines = out_lines(out, &count, same_direction, ddio_column);
-	for (size_t i = 0; i < count; i++) {
-		const struct uncore_row *row = lines[i].row;
-
-		out_place_cell(&out->table, row->place);
-		table_cell(&out->table, strstr(row->query->name, ".read.") ? "read" : "write");
-		for (size_t k = 0; k < DDIO_COLUMNS; k++)
-			put_value(&out->table, lines[i].cells[k]);
-		table_end_row(&out->table, NULL);
-	}
-	free(lines);
-	table_print(&out->table, out->to);
-	out_once(out,
-		 "LLC: hits, lines that the last-level cache holds (DDIO). MEMORY: misses, lines "
-		 "that are read from memory or will be written there. Writes of parts of "
-		 "lines count as 64 bytes each.");
-	out_reasons(out, NULL);
 }

@@ -1,31 +1,88 @@
 /* SPDX-License-Identifier: MIT */
 /* Prints views: a line for each place, a column for each metric, and below them the metrics that
  * have no column, as `text` prints them. */
+#include "output/view.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "output/output.h"
-#include "output/view.h"
+#include "base/cli.h"
 
-/* The rows of a window: those of the table come first. */
-struct grid {
-	const struct view *view;
-	struct out *out;
-	size_t count;
-	bool ceiling, busy; /* the column OF PEAK has shares of a ceiling, or metrics */
-};
+/* ---- lines and columns ---- */
 
-/* VIEW_METRICS: none. */
-static size_t column_of(const struct grid *g, const struct uncore_row *row)
+void view_columns(struct out *out, const char *first, const char *second, const char *last,
+		  view_make *make)
 {
-	const char *clocks = g->view->clocks;
+	struct table_column *column = out->columns;
 
-	for (size_t i = 0; row->query->family && g->view->metrics[i]; i++)
-		if (strcmp(g->view->metrics[i], row->query->name) == 0 ||
-		    (!g->view->metrics[i + 1] && clocks && strcmp(clocks, row->query->name) == 0))
+	if (out->table.columns)
+		return;
+	*column++ = (struct table_column){first, TABLE_ALONE};
+	*column++ = (struct table_column){second, TABLE_BELOW};
+	for (size_t i = 0; i < out->row_count && out->metric_count < TABLE_COLUMNS - 3; i++) {
+		struct out_metric *m = &out->metrics[out->metric_count];
+
+		make(m, out->rows[i].row);
+		if (view_column(out, m->name) < out->metric_count)
+			continue;
+		for (char *c = m->title; *c; c++)
+			*c = *c >= 'a' && *c <= 'z' ? (char)(*c - 'a' + 'A') : *c;
+		out->metric_count++;
+		*column++ = (struct table_column){
+			m->title,
+			TABLE_RIGHT | (strstr(m->name, ".bandwidth") ? TABLE_RATE
+								     : TABLE_BELOW | TABLE_TIME)};
+	}
+	*column = (struct table_column){last, TABLE_RIGHT};
+	out_table(out, &out->table, out->columns);
+}
+
+size_t view_column(const struct out *out, const char *name)
+{
+	size_t i = 0;
+
+	while (i < out->metric_count && strcmp(out->metrics[i].name, name) != 0)
+		i++;
+	return i;
+}
+
+struct view_line *view_lines(const struct out *out, size_t *count, view_same *same,
+			     size_t (*column)(const struct out *out, const struct uncore_row *row))
+{
+	struct view_line *lines = cli_realloc(NULL, out->row_count, sizeof(*lines));
+
+	*count = 0;
+	for (size_t i = 0; i < out->row_count; i++) {
+		const struct uncore_row *row = out->rows[i].row;
+		size_t k = 0, at = column(out, row);
+
+		while (k < *count && !same(lines[k].row, row))
+			k++;
+		if (k == *count)
+			lines[(*count)++] = (struct view_line){.row = row};
+		if (at < TABLE_COLUMNS && !lines[k].cells[at])
+			lines[k].cells[at] = row;
+	}
+	return lines;
+}
+
+/* ---- views ---- */
+
+/* TABLE_COLUMNS: none. */
+static size_t column_of(const struct out *out, const struct uncore_row *row)
+{
+	const struct view *v = out->output->view;
+	const char *name = v->part ? v->part(row->query->name) : row->query->name;
+	size_t i = 0;
+
+	if (v->make)
+		return (i = view_column(out, name)) < out->metric_count ? i : TABLE_COLUMNS;
+	for (; row->query->family && v->metrics[i]; i++)
+		if (strcmp(v->metrics[i], name) == 0 ||
+		    (!v->metrics[i + 1] && cli_same(v->clocks, name)))
 			return i;
-	return VIEW_METRICS;
+	return TABLE_COLUMNS;
 }
 
 /* A socket comes behind its channels or nodes, the machine behind all sockets. */
@@ -51,125 +108,114 @@ static int compare_places(const void *a, const void *b)
 	return x->number < y->number ? -1 : x->number > y->number;
 }
 
-static const struct uncore_row *find(const struct grid *g, const struct uncore_row *line,
-				     size_t column)
+/* Moves the rows that have a cell to the front; returns how many. A column has one family in each
+ * line: a second one that counts the same is left to the table below. */
+static size_t take_rows(struct out *out)
 {
-	for (size_t i = 0; i < g->count; i++) {
-		const struct uncore_row *row = g->out->rows[i].row;
+	const struct view *v = out->output->view;
+	struct out_row *rows = out->rows;
+	size_t taken = 0;
 
-		if (out_same_place(row->place, line->place) && column_of(g, row) == column)
-			return row;
-	}
-	return NULL;
-}
-
-/* A column has one family in each line: a second one that counts the same is left to the table
- * below. */
-static void take_grid(struct grid *g)
-{
-	struct out_row *rows = g->out->rows;
-
-	for (size_t i = 0; i < g->out->row_count; i++) {
+	for (size_t i = 0, k; i < out->row_count; i++) {
 		struct out_row row = rows[i];
-		size_t k = g->count, column = column_of(g, row.row);
+		size_t column = column_of(out, row.row);
 
-		if (column == VIEW_METRICS || find(g, row.row, column))
+		for (k = 0; k < taken; k++)
+			if (v->same(rows[k].row, row.row) && column_of(out, rows[k].row) == column)
+				break;
+		if (column == TABLE_COLUMNS || k < taken)
 			continue;
-		memmove(rows + k + 1, rows + k, (i - k) * sizeof(*rows));
-		rows[g->count++] = row;
+		memmove(rows + taken + 1, rows + taken, (i - taken) * sizeof(*rows));
+		rows[taken++] = row;
 	}
-	qsort(rows, g->count, sizeof(*rows), compare_places);
+	if (v->sorted)
+		qsort(rows, taken, sizeof(*rows), compare_places);
+	return taken;
 }
 
 /* The share of the ceiling where it is known, else the time in which the bus was busy. */
-static void put_peak(struct grid *g, struct table *t, const struct uncore_row *line)
+static void put_peak(struct out *out, const struct view_line *line, bool *ceiling, bool *is_busy)
 {
-	const struct uncore_row *busy = find(g, line, g->view->peak);
+	size_t peak = out->output->view->peak;
+	const struct uncore_row *busy = line->cells[peak];
 	double share = NAN;
 
-	for (size_t c = 0; c < g->view->peak; c++) {
-		const struct uncore_row *row = find(g, line, c);
-
-		share = row ? fmax(share, row->value / row->ceiling) : share;
-	}
-	if (isfinite(share) || !busy) {
-		out_share(t, share);
-		g->ceiling = g->ceiling || isfinite(share);
-	} else {
-		out_value(t, busy);
-		g->busy = true;
-	}
-}
-
-static void put_line(struct grid *g, struct table *t, const struct uncore_row *line)
-{
-	const struct uncore_pmu *pmu = line->place->pmu;
-	struct buffer place = {0};
-
-	if (pmu && line->place->channel < 0 && uncore_pmu_cpu_count(pmu) > 1)
-		buffer_printf(&place, "socket %d, %s", line->place->socket, uncore_pmu_name(pmu));
+	for (size_t c = 0; c < peak; c++)
+		if (line->cells[c])
+			share = fmax(share, line->cells[c]->value / line->cells[c]->ceiling);
+	*ceiling |= isfinite(share);
+	*is_busy |= busy && !isfinite(share);
+	if (isfinite(share) || !busy)
+		out_share(&out->table, share);
 	else
-		out_place(&place, line->place);
-	table_cell(t, "%s", out_is_everywhere(line->place) ? "machine" : place.data);
-	buffer_free(&place);
-	for (size_t c = 0; g->view->metrics[c]; c++)
-		if (c && c == g->view->peak)
-			put_peak(g, t, line);
-		else
-			out_value(t, find(g, line, c));
-	table_end_row(t, NULL);
+		out_value(&out->table, busy);
 }
 
-/* Whether row `i` begins a line. */
-static bool is_shown(const struct grid *g, size_t i)
+static bool is_shown(const struct view *v, const struct view_line *lines, size_t count, size_t at)
 {
-	const struct uncore_row_place *place = g->out->rows[i].row->place;
+	const struct uncore_row_place *place = lines[at].row->place;
 
-	if (i && out_same_place(place, g->out->rows[i - 1].row->place))
-		return false;
-	if (!g->view->hides_single)
-		return true;
-	for (size_t k = 0; k < g->count && place->pmu; k++) {
-		const struct uncore_row_place *other = g->out->rows[k].row->place;
+	for (size_t i = 0; v->hides_single && place->pmu && i < count; i++) {
+		const struct uncore_row_place *other = lines[i].row->place;
 
-		if (other->pmu && other->socket == place->socket && !out_same_place(other, place))
+		if (i != at && other->pmu && other->socket == place->socket)
 			return true;
 	}
-	return !place->pmu;
+	return !v->hides_single || !place->pmu;
 }
 
-static void put_grid(struct grid *g)
+static void put_lines(struct out *out, const struct view_line *lines, size_t count)
 {
-	struct out *out = g->out;
-	size_t all = out->row_count;
+	const struct view *v = out->output->view;
+	struct table *t = &out->table;
+	bool ceiling = false, busy = false;
 
-	out_table(out, &out->table, g->view->columns);
-	for (size_t i = 0; i < g->count; i++)
-		if (is_shown(g, i))
-			put_line(g, &out->table, out->rows[i].row);
-	table_print(&out->table, out->to);
-	if (g->view->legend)
-		g->view->legend(out, g->ceiling, g->busy);
-	/* A socket whose nodes are not known has its sum in the line, and no line for them. */
-	out->row_count = out->setup.level == UNCORE_LEVEL_NODE ? all : g->count;
-	out_reasons(out, NULL);
-	out->row_count = all;
+	for (size_t i = 0; i < count; i++) {
+		if (!is_shown(v, lines, count, i))
+			continue;
+		v->head(t, lines[i].row);
+		for (size_t c = 0; v->make ? c < out->metric_count : v->metrics[c] != NULL; c++) {
+			const struct uncore_row *row = lines[i].cells[c];
+
+			if (c && c == v->peak)
+				put_peak(out, &lines[i], &ceiling, &busy);
+			else if (row)
+				(v->value ? v->value : out_value)(t, row);
+			else
+				table_cell(t, "%s", v->none ? v->none : "");
+		}
+		table_end_row(t, NULL);
+	}
+	table_print(t, out->to);
+	if (v->legend)
+		v->legend(out, ceiling, busy);
 }
 
 void view_output_window(struct out *out)
 {
-	struct grid g = {.view = out->output->view, .out = out};
-	size_t rest = 0;
+	const struct view *v = out->output->view;
+	size_t all, taken, count, rest = 0;
+	struct view_line *lines;
 
 	out_text_header(out);
 	out_text_time(out);
 	out_choose_latencies(out);
-	take_grid(&g);
-	if (g.count)
-		put_grid(&g);
+	if (v->make)
+		view_columns(out, v->columns[0].title, v->columns[1].title, NULL, v->make);
+	else
+		out_table(out, &out->table, v->columns);
+	all = out->row_count;
+	taken = out->row_count = take_rows(out);
+	lines = view_lines(out, &count, v->same, column_of);
+	put_lines(out, lines, count);
+	free(lines);
+	/* A socket whose nodes are not known has its sum in the line, and no line for them. */
+	if (out->setup.level == UNCORE_LEVEL_NODE && taken)
+		out->row_count = all;
+	out_reasons(out, NULL);
 	/* Other rows exist at several levels: those with a socket are kept at level socket, else
 	 * those without one. */
-	for (size_t i = g.count; i < out->row_count; i++) {
+	for (size_t i = taken; i < all; i++) {
 		const struct uncore_row_place *place = out->rows[i].row->place;
 
 		if (!place->pmu &&
@@ -177,7 +223,7 @@ void view_output_window(struct out *out)
 			out->rows[rest++] = out->rows[i];
 	}
 	out->row_count = rest;
-	if (g.count && rest)
+	if (taken && rest)
 		buffer_puts(out->to, "\n");
 	out_text_rows(out, &out->below);
 }

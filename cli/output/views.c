@@ -1,7 +1,31 @@
 /* SPDX-License-Identifier: MIT */
-/* The views: tables of `mem` and `link`. A new one is an entry here and a row of `outputs`. */
-#include "output/output.h"
+/* The views: tables of `mem`, `link`, `pcie --ddio` and of presets with --resctrl. A new one is an
+ * entry here and a row of `outputs`. */
 #include "output/view.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cli.h"
+
+static bool same_place(const struct uncore_row *a, const struct uncore_row *b)
+{
+	return out_same_place(a->place, b->place);
+}
+
+/* ---- mem and link: channels or links, sockets and the machine ---- */
+
+static void put_place(struct table *t, const struct uncore_row *row)
+{
+	const struct uncore_pmu *pmu = row->place->pmu;
+
+	if (pmu && row->place->channel < 0 && uncore_pmu_cpu_count(pmu) > 1)
+		table_cell(t, "socket %d, %s", row->place->socket, uncore_pmu_name(pmu));
+	else if (out_is_everywhere(row->place))
+		table_cell(t, "machine");
+	else
+		out_place_cell(t, row->place);
+}
 
 static void memory_legend(struct out *out, bool ceiling, bool busy)
 {
@@ -25,6 +49,9 @@ static void memory_legend(struct out *out, bool ceiling, bool busy)
 
 /* A line for each memory channel (or NUMA node), socket and the machine. */
 const struct view memory_view = {
+	.head = put_place,
+	.same = same_place,
+	.sorted = true,
 	.metrics = {"memory.read.bandwidth", "memory.write.bandwidth", "memory.bandwidth",
 		    "memory.utilization", "memory.read.latency"},
 	.columns = {{"PLACE", 0},
@@ -48,6 +75,9 @@ static void links_legend(struct out *out, bool ceiling, bool busy)
 
 /* A line for each link, socket and the machine. */
 const struct view links_view = {
+	.head = put_place,
+	.same = same_place,
+	.sorted = true,
 	.metrics = {"link.out.bandwidth", "link.in.bandwidth", "link.out.utilization"},
 	.columns = {{"PLACE", 0},
 		    {"OUT", TABLE_RIGHT | TABLE_RATE},
@@ -56,4 +86,102 @@ const struct view links_view = {
 	.peak = 2,
 	.hides_single = true,
 	.legend = links_legend,
+};
+
+/* ---- what devices find in the last-level cache ---- */
+
+static const char *llc_part(const char *name)
+{
+	static const char llc[] = ".llc.";
+
+	return strstr(name, llc) + strlen(llc);
+}
+
+static bool same_direction(const struct uncore_row *a, const struct uncore_row *b)
+{
+	const char *x = a->query->name, *y = b->query->name;
+
+	return ports_same_line(a, b) && strncmp(x, y, (size_t)(llc_part(y) - y)) == 0;
+}
+
+static void put_direction(struct table *t, const struct uncore_row *row)
+{
+	out_place_cell(t, row->place);
+	table_cell(t, strstr(row->query->name, ".read.") ? "read" : "write");
+}
+
+static void ddio_legend(struct out *out, bool ceiling, bool busy)
+{
+	(void)ceiling;
+	(void)busy;
+	out_once(out,
+		 "LLC: hits, lines that the last-level cache holds (DDIO). MEMORY: misses, lines "
+		 "that are read from memory or will be written there. Writes of parts of "
+		 "lines count as 64 bytes each.");
+}
+
+/* Lines for reads and for writes: pcie.inbound.read.llc.hit.ratio is in the line "read". */
+const struct view ddio_view = {
+	.head = put_direction,
+	.same = same_direction,
+	.columns = {{"PLACE", 0},
+		    {"DEVICES", 0},
+		    {"ALL", TABLE_RIGHT | TABLE_RATE},
+		    {"LLC", TABLE_RIGHT | TABLE_RATE},
+		    {"MEMORY", TABLE_RIGHT | TABLE_RATE},
+		    {"LLC", TABLE_RIGHT | TABLE_TIME},
+		    {"MEMORY", TABLE_RIGHT | TABLE_TIME}},
+	.metrics = {"bandwidth", "hit.bandwidth", "miss.bandwidth", "hit.ratio", "miss.ratio"},
+	.part = llc_part,
+	.none = "n/a",
+	.legend = ddio_legend,
+};
+
+/* ---- presets with --resctrl ---- */
+
+static bool same_group(const struct uncore_row *a, const struct uncore_row *b)
+{
+	return same_place(a, b) && cli_same(a->place->role, b->place->role);
+}
+
+/* "memory.local.bandwidth" is headed "LOCAL BANDWIDTH". */
+static void make_column(struct out_metric *m, const struct uncore_row *row)
+{
+	const char *name = row->query->name, *dot = strchr(name, '.');
+
+	snprintf(m->name, sizeof(m->name), "%s", name);
+	snprintf(m->title, sizeof(m->title), "%s", dot ? dot + 1 : name);
+	for (char *c = m->title; (c = strchr(c, '.'));)
+		*c = ' ';
+}
+
+static void put_group(struct table *t, const struct uncore_row *row)
+{
+	const struct uncore_row_place *place = row->place;
+	const char *cache = place->pmu ? uncore_pmu_identifier(place->pmu) : NULL;
+
+	table_cell(t, "%s", place->role ? place->role : "");
+	if (cache)
+		table_cell(t, "%s", cache);
+	else
+		out_place_cell(t, place);
+}
+
+/* The files of resctrl have no reason why a value is not measured: there is one mark. */
+static void put_traffic(struct table *t, const struct uncore_row *row)
+{
+	struct human h;
+
+	human_value(&h, row->value, row->query->unit);
+	table_cell(t, "%s%s", h.text, row->quality == UNCORE_MEASURED ? "" : " !");
+}
+
+/* A line for each group on each cache. */
+const struct view groups_view = {
+	.head = put_group,
+	.same = same_group,
+	.columns = {{"GROUP", 0}, {"CACHE", 0}},
+	.make = make_column,
+	.value = put_traffic,
+	.none = "n/a",
 };
