@@ -363,28 +363,6 @@ bool cli_matches(const char *pattern, const char *text)
 
 /* ---- signals ---- */
 
-int signals_open(struct signals *s)
-{
-	sigset_t child;
-
-	sigemptyset(&s->stop);
-	sigaddset(&s->stop, SIGINT);
-	sigaddset(&s->stop, SIGTERM);
-	sigaddset(&s->stop, SIGHUP);
-	sigemptyset(&child);
-	sigaddset(&child, SIGCHLD);
-	/* If the parent ignored it, the exit status of the command would be lost. */
-	signal(SIGCHLD, SIG_DFL);
-	sigprocmask(SIG_BLOCK, &s->stop, &s->old);
-	sigprocmask(SIG_BLOCK, &child, NULL);
-	s->stop_fd = signalfd(-1, &s->stop, SFD_CLOEXEC | SFD_NONBLOCK);
-	s->child_fd = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
-	if (s->stop_fd >= 0 && s->child_fd >= 0)
-		return CLI_OK;
-	cli_error("cannot wait for signals: %s", strerror(errno));
-	return CLI_RUNTIME;
-}
-
 /* True if the default action ends the process; not for its own faults (SIGSEGV ...). */
 static bool ends_process(int sig)
 {
@@ -397,16 +375,28 @@ static bool ends_process(int sig)
 	return sig >= SIGRTMIN && sig <= SIGRTMAX;
 }
 
-int signals_take_all(struct signals *s)
+int signals_open(struct signals *s, bool all)
 {
 	struct sigaction now;
+	sigset_t child;
 
-	for (int sig = 1; sig <= SIGRTMAX; sig++)
+	sigemptyset(&s->stop);
+	sigaddset(&s->stop, SIGINT);
+	sigaddset(&s->stop, SIGTERM);
+	sigaddset(&s->stop, SIGHUP);
+	for (int sig = 1; all && sig <= SIGRTMAX; sig++)
 		if (ends_process(sig) && sigaction(sig, NULL, &now) == 0 &&
 		    now.sa_handler != SIG_IGN)
 			sigaddset(&s->stop, sig);
-	sigprocmask(SIG_BLOCK, &s->stop, NULL);
-	if (signalfd(s->stop_fd, &s->stop, 0) >= 0)
+	sigemptyset(&child);
+	sigaddset(&child, SIGCHLD);
+	/* If the parent ignored it, the exit status of the command would be lost. */
+	signal(SIGCHLD, SIG_DFL);
+	sigprocmask(SIG_BLOCK, &s->stop, &s->old);
+	sigprocmask(SIG_BLOCK, &child, NULL);
+	s->stop_fd = signalfd(-1, &s->stop, SFD_CLOEXEC | SFD_NONBLOCK);
+	s->child_fd = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (s->stop_fd >= 0 && s->child_fd >= 0)
 		return CLI_OK;
 	cli_error("cannot wait for signals: %s", strerror(errno));
 	return CLI_RUNTIME;

@@ -106,6 +106,8 @@ int cli_open(struct cli *cli);
 
 /* Whether the source is a recording, which need not be open yet. */
 bool cli_replays(const struct cli *cli);
+/* The host where the counts are from; NULL: unknown, or a simulation. */
+const char *cli_host(const struct cli *cli);
 /* Frees the machine and its source. */
 void cli_close(struct cli *cli);
 
@@ -217,11 +219,10 @@ struct signals {
 	sigset_t old;  /* mask to give to a command */
 };
 
-/* Blocks SIGINT, SIGTERM, SIGHUP and SIGCHLD and makes them readable. Returns an exit code. */
-int signals_open(struct signals *s);
-/* Adds all other signals that would end the process, so that registers can be restored before it
+/* Blocks SIGINT, SIGTERM, SIGHUP and SIGCHLD and makes them readable. With `all` also the other
+ * signals that would end the process, so that registers and the terminal can be restored before it
  * ends. Returns an exit code. */
-int signals_take_all(struct signals *s);
+int signals_open(struct signals *s, bool all);
 void signals_close(struct signals *s);
 
 /* The signals since the last call. */

@@ -2,6 +2,7 @@
 /* The machine of the global options: made, scanned, freed. */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/utsname.h>
 
 #include "base/cli.h"
 #include "base/replay.h"
@@ -11,6 +12,15 @@
 bool cli_replays(const struct cli *cli)
 {
 	return cli->source && strncmp(cli->source, REPLAY, strlen(REPLAY)) == 0;
+}
+
+const char *cli_host(const struct cli *cli)
+{
+	static struct utsname uts;
+
+	if (cli->replay)
+		return cli->replay->host;
+	return uncore_is_simulated(cli->u) || uname(&uts) ? NULL : uts.nodename;
 }
 
 void cli_close(struct cli *cli)

@@ -331,7 +331,7 @@ static int run(struct demo *d)
 	sigemptyset(&start);
 	sigaddset(&start, SIGUSR1);
 	sigprocmask(SIG_BLOCK, &start, NULL);
-	status = signals_open(&d->signals);
+	status = signals_open(&d->signals, false);
 	if (!status)
 		status = make_files(d);
 	if (!status) {

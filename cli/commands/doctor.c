@@ -86,6 +86,12 @@ json_t *doctor_document(struct uncore *u)
 	return json_document(u, RECORD({"findings", value_json(findings)}));
 }
 
+json_t *machine_document(struct uncore *u)
+{
+	return json_record(RECORD({"topology", value_json(topo_document(u))},
+				  {"findings", value_json(doctor_document(u))}));
+}
+
 /* What the machine is, and what has been proved of it. */
 static void put_findings(const struct cli *cli, const struct output *output, struct buffer *to)
 {

@@ -10,6 +10,8 @@
 /* The documents of topo, and of doctor after uncore_diagnose(). */
 json_t *topo_document(struct uncore *u);
 json_t *doctor_document(struct uncore *u);
+/* Both, for pages. */
+json_t *machine_document(struct uncore *u);
 
 /* A finding as text, for doctor and the overview. */
 void doctor_finding(const struct uncore_finding *f, struct buffer *to);

@@ -138,7 +138,7 @@ static int run(struct cli *cli, const struct latency_options *o)
 	int status = err ? cli_fail(cli, err) : writer_open(&r.writer, NULL, false);
 
 	if (!status)
-		status = signals_open(&r.signals);
+		status = signals_open(&r.signals, false);
 	r.writer.signal_fd = r.signals.stop_fd;
 	if (!status)
 		status = o->input ? print_window(&r, 0) : sample(&r);

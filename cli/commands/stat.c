@@ -297,12 +297,6 @@ int stat_count(struct cli *cli, struct stat_options *o, struct sink *sink)
 	return status;
 }
 
-static json_t *describe_machine(struct uncore *u)
-{
-	return json_record(RECORD({"topology", value_json(topo_document(u))},
-				  {"findings", value_json(doctor_document(u))}));
-}
-
 int stat_run(struct cli *cli, struct stat_options *o)
 {
 	struct print p;
@@ -311,7 +305,7 @@ int stat_run(struct cli *cli, struct stat_options *o)
 	if (cli->replay && cli->replay->show && !o->request.when.interval_ns)
 		o->request.when.interval_ns = cli->replay->interval_ns;
 	o->request.levels = o->print.output->levels;
-	o->print.about = describe_machine;
+	o->print.about = machine_document;
 	print_init(&p, cli, &o->request, &o->print);
 	return print_close(&p, stat_count(cli, o, &p.sink));
 }

@@ -12,11 +12,9 @@
 static int open_ticker(struct ticker *t)
 {
 	const struct schedule *when = &t->request->when;
-	int status = signals_open(&t->signals);
-
 	/* Registers that were written are restored before the process ends. */
-	if (!status && t->cli->program)
-		status = signals_take_all(&t->signals);
+	int status = signals_open(&t->signals, t->cli->program);
+
 	if (status)
 		return status;
 	t->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);

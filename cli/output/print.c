@@ -71,13 +71,6 @@ static int begin(struct print *p)
 	return CLI_OK;
 }
 
-static const char *host_of(struct print *p)
-{
-	if (p->cli->replay)
-		return p->cli->replay->host;
-	return uncore_is_simulated(p->cli->u) || uname(&p->uts) ? NULL : p->uts.nodename;
-}
-
 static struct out_setup setup_of(struct print *p)
 {
 	const struct request *r = p->request;
@@ -90,7 +83,7 @@ static struct out_setup setup_of(struct print *p)
 				  .intervals = r->when.interval_ns > 0,
 				  .level = r->level,
 				  .sort = p->o->sort,
-				  .host = host_of(p),
+				  .host = cli_host(p->cli),
 				  .separator = p->o->separator,
 				  .header = p->writer.empty && !titled,
 				  .command_line = p->cli->command_line,

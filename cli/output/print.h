@@ -4,8 +4,6 @@
 #ifndef CLI_PRINT_H
 #define CLI_PRINT_H
 
-#include <sys/utsname.h>
-
 #include "base/writer.h"
 #include "loop/request.h"
 #include "loop/sink.h"
@@ -30,7 +28,6 @@ struct print {
 	struct sink sink;
 	/* Private: */
 	struct writer writer;
-	struct utsname uts; /* its name is in rows */
 	struct out out;
 	struct buffer command; /* its words, for the header */
 	struct repeat repeat;

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/utsname.h>
 #include <unistd.h>
 
 #include "commands/stat.h"
@@ -27,7 +26,6 @@ struct record {
 	struct recording_head head;
 	const char *meta[20];
 	char memory_peak[40];
-	struct utsname uts;
 	bool open, append, failed;
 	bool paused;                    /* a session has ended, and the next has not begun */
 	uint64_t wall_ns, monotonic_ns; /* of the latest tick */
@@ -81,11 +79,10 @@ static int open_record(void *context, const struct uncore_monitor *m)
 		cli_error("note: %s is on %s, where file locks may not exclude other writers; no "
 			  "other process can read it before recording ends",
 			  r->o.path, network);
-	uname(&r->uts);
 	*pair++ = "uncore";
 	*pair++ = uncore_version();
 	*pair++ = "host";
-	*pair++ = simulated ? NULL : r->uts.nodename;
+	*pair++ = cli_host(r->cli);
 	*pair++ = "source";
 	*pair++ = uncore_source(r->cli->u);
 	*pair++ = "simulated";

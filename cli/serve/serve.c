@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -406,23 +405,19 @@ static void describe_machine(struct serve *s)
 static int put_machine(struct serve *s)
 {
 	struct uncore *u = s->cli->u;
-	struct utsname uts;
-	bool simulated = uncore_is_simulated(u);
 	int err = uncore_diagnose(u);
+	json_t *page;
 
 	if (err)
 		return cli_fail(s->cli, err);
-	json_print(json_document(
-			   u, RECORD({"version", value_text(uncore_version())},
-				     {"host",
-				      value_text(simulated || uname(&uts) ? NULL : uts.nodename)},
-				     {"cpu_model", value_text(uncore_cpu_model(u))},
-				     {"command_line", value_text(s->cli->command_line)},
-				     {"interval",
-				      value_real((double)s->o.request.when.interval_ns / 1e9)},
-				     {"topology", value_json(topo_document(u))},
-				     {"findings", value_json(doctor_document(u))})),
-		   JSON_COMPACT, &s->machine);
+	page = json_document(
+		u, RECORD({"version", value_text(uncore_version())},
+			  {"host", value_text(cli_host(s->cli))},
+			  {"cpu_model", value_text(uncore_cpu_model(u))},
+			  {"command_line", value_text(s->cli->command_line)},
+			  {"interval", value_real((double)s->o.request.when.interval_ns / 1e9)}));
+	json_object_update_new(page, machine_document(u));
+	json_print(page, JSON_COMPACT, &s->machine);
 	return CLI_OK;
 }
 
@@ -482,7 +477,7 @@ static int prepare(struct serve *s)
 static int show_recording(struct serve *s)
 {
 	struct signals signals = {.stop_fd = -1, .child_fd = -1};
-	int status = signals_open(&signals);
+	int status = signals_open(&signals, false);
 	struct pollfd stop = {.fd = signals.stop_fd, .events = POLLIN};
 
 	live_end(s->live);

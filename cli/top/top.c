@@ -361,9 +361,7 @@ static enum wake watch(struct ticker *ticker)
 /* A signal that ended the process at once would not restore the terminal. */
 static int open_ticker(struct ticker *ticker)
 {
-	int status = signals_open(&ticker->signals);
-
-	return status ? status : signals_take_all(&ticker->signals);
+	return signals_open(&ticker->signals, true);
 }
 
 static int start(struct ticker *ticker, bool again)

@@ -198,7 +198,7 @@ static int count_and_judge(struct verify *v)
 	snprintf(v->run.version, sizeof(v->run.version), "%s", uncore_version());
 	strftime(v->run.date, sizeof(v->run.date), "%Y-%m-%d", gmtime_r(&now, &day));
 	if (!status)
-		status = signals_open(&v->signals);
+		status = signals_open(&v->signals, false);
 	if (status)
 		return status;
 	announce(v);
