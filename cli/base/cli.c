@@ -310,16 +310,13 @@ int cli_pin(struct cli *cli, const char *text)
 	unsigned long number = strtoul(text, NULL, 10);
 	struct cli_cpus one = {0};
 
-	if (!*text || text[strspn(text, "0123456789")] || number >= 8 * sizeof(one)) {
-		cli_error("--cpu: '%s' is not a number of a CPU", text);
-		return CLI_USAGE;
-	}
+	if (!*text || text[strspn(text, "0123456789")] || number >= 8 * sizeof(one))
+		return cli_failure(CLI_USAGE, "--cpu: '%s' is not a number of a CPU", text);
 	cli_cpus_add(&one, (int)number);
 	cli->pinned = sched_getaffinity(0, sizeof(cli->cpus), cli->cpus.parts) == 0;
 	if (cli->pinned && sched_setaffinity(0, sizeof(one), one.parts) == 0)
 		return CLI_OK;
-	cli_error("--cpu: CPU %lu cannot be used: %s", number, strerror(errno));
-	return CLI_USAGE;
+	return cli_failure(CLI_USAGE, "--cpu: CPU %lu cannot be used: %s", number, strerror(errno));
 }
 
 bool cli_has_unnumbered(const struct uncore *u)
@@ -398,8 +395,7 @@ int signals_open(struct signals *s, bool all)
 	s->child_fd = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (s->stop_fd >= 0 && s->child_fd >= 0)
 		return CLI_OK;
-	cli_error("cannot wait for signals: %s", strerror(errno));
-	return CLI_RUNTIME;
+	return cli_failure(CLI_RUNTIME, "cannot wait for signals: %s", strerror(errno));
 }
 
 void signals_close(struct signals *s)

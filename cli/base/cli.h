@@ -133,6 +133,8 @@ int cli_fail(const struct cli *cli, int err);
 
 /* "uncore: ..." and a newline on standard error. */
 void cli_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* The same, and returns the exit code. */
+#define cli_failure(status, ...) (cli_error(__VA_ARGS__), (status))
 /* Sets what is called before anything is printed there, as of a screen that must be left first;
  * NULL: nothing. */
 void cli_before_error(void (*call)(void));

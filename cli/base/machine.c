@@ -39,8 +39,8 @@ static int open_recording(struct cli *cli)
 	if (cli->open_replay)
 		return cli->open_replay(&cli->replay, cli->u, cli->source + strlen(REPLAY),
 					cli->part);
-	cli_error("%s: uncore was built without SQLite, which reads recordings", cli->source);
-	return CLI_USAGE;
+	return cli_failure(CLI_USAGE, "%s: uncore was built without SQLite, which reads recordings",
+			   cli->source);
 }
 
 int cli_prepare(struct cli *cli)
@@ -48,10 +48,8 @@ int cli_prepare(struct cli *cli)
 	bool replays = cli_replays(cli);
 	int status, err;
 
-	if (cli->resctrl && cli->source) {
-		cli_error("--resctrl and --source exclude each other");
-		return CLI_USAGE;
-	}
+	if (cli->resctrl && cli->source)
+		return cli_failure(CLI_USAGE, "--resctrl and --source exclude each other");
 	if (cli->resctrl)
 		cli->source = "resctrl";
 	err = uncore_new(&cli->u);
@@ -72,11 +70,11 @@ int cli_prepare(struct cli *cli)
 		err = uncore_set_memory_peak(cli->u, cli->memory_peak);
 	if (err)
 		return cli_fail(cli, err);
-	if (cli->root && (replays || uncore_is_simulated(cli->u))) {
-		cli_error("--root %s and --source %s exclude each other: a %s brings its own root",
-			  cli->root, cli->source, replays ? "recording" : "simulated machine");
-		return CLI_USAGE;
-	}
+	if (cli->root && (replays || uncore_is_simulated(cli->u)))
+		return cli_failure(
+			CLI_USAGE,
+			"--root %s and --source %s exclude each other: a %s brings its own root",
+			cli->root, cli->source, replays ? "recording" : "simulated machine");
 	return CLI_OK;
 }
 

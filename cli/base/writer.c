@@ -65,18 +65,15 @@ static int open_packer(struct writer *w, bool append)
 	struct stat st;
 
 	if (append && stat(w->name, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0 &&
-	    !has_whole_frames(w->name)) {
-		cli_error(
+	    !has_whole_frames(w->name))
+		return cli_failure(
+			CLI_RUNTIME,
 			"cannot append to '%s': it is not a complete zstd file; 'zstd -dc' prints "
 			"its complete intervals",
 			w->name);
-		return CLI_RUNTIME;
-	}
 	w->packer = ZSTD_createCCtx();
-	if (!w->packer || ZSTD_isError(ZSTD_CCtx_setParameter(w->packer, ZSTD_c_checksumFlag, 1))) {
-		cli_error("%s: out of memory", w->name);
-		return CLI_RUNTIME;
-	}
+	if (!w->packer || ZSTD_isError(ZSTD_CCtx_setParameter(w->packer, ZSTD_c_checksumFlag, 1)))
+		return cli_failure(CLI_RUNTIME, "%s: out of memory", w->name);
 	return CLI_OK;
 }
 
@@ -108,8 +105,7 @@ static void close_packer(struct writer *w)
 static int open_packer(struct writer *w, bool append)
 {
 	(void)append;
-	cli_error("cannot write '%s': this build has no zstd", w->name);
-	return CLI_RUNTIME;
+	return cli_failure(CLI_RUNTIME, "cannot write '%s': this build has no zstd", w->name);
 }
 
 static int pack(struct writer *w, bool end)

@@ -147,8 +147,7 @@ static void describe(const struct demo *d, struct buffer *to)
 
 static int fail(const char *path)
 {
-	cli_error("%s: %s", path, strerror(errno));
-	return CLI_RUNTIME;
+	return cli_failure(CLI_RUNTIME, "%s: %s", path, strerror(errno));
 }
 
 /* A directory of its own: what others have put into one that exists is neither followed nor
@@ -170,10 +169,9 @@ static int make_directory(struct demo *d)
 		return fail(d->dir);
 	if (st.st_uid == geteuid() && !strchr(d->dir, '\''))
 		return CLI_OK;
-	cli_error("%s: the directory cannot be used: %s", d->dir,
-		  st.st_uid == geteuid() ? "its path contains a quotation mark"
-					 : "it is another user's");
-	return CLI_USAGE;
+	return cli_failure(CLI_USAGE, "%s: the directory cannot be used: %s", d->dir,
+			   st.st_uid == geteuid() ? "its path contains a quotation mark"
+						  : "it is another user's");
 }
 
 static int make_file(const struct demo *d, const char *name)

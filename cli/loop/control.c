@@ -70,10 +70,9 @@ int control_open(struct control *c, const char *spec)
 	if (!spec)
 		return CLI_OK;
 	c->own = strncmp(spec, "fifo:", 5) == 0;
-	if (!c->own && strncmp(spec, "fd:", 3) != 0) {
-		cli_error("--control: '%s' is neither fifo:CTL[,ACK] nor fd:N[,N]", spec);
-		return CLI_USAGE;
-	}
+	if (!c->own && strncmp(spec, "fd:", 3) != 0)
+		return cli_failure(CLI_USAGE,
+				   "--control: '%s' is neither fifo:CTL[,ACK] nor fd:N[,N]", spec);
 	if (!c->own)
 		find = find_descriptor;
 	paths = cli_copy(strchr(spec, ':') + 1);

@@ -94,8 +94,7 @@ int timer_arm(int fd, uint64_t first_ns, uint64_t every_ns)
 
 	if (timerfd_settime(fd, TFD_TIMER_ABSTIME, &spec, NULL) == 0)
 		return CLI_OK;
-	cli_error("cannot set timers: %s", strerror(errno));
-	return CLI_RUNTIME;
+	return cli_failure(CLI_RUNTIME, "cannot set timers: %s", strerror(errno));
 }
 
 uint64_t timer_expirations(int fd)
@@ -111,8 +110,7 @@ int ticks_open(struct ticks *t, uint64_t interval_ns, uint64_t sample_ns, bool v
 	t->fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	if (t->fd >= 0)
 		return CLI_OK;
-	cli_error("cannot make timers: %s", strerror(errno));
-	return CLI_RUNTIME;
+	return cli_failure(CLI_RUNTIME, "cannot make timers: %s", strerror(errno));
 }
 
 void ticks_close(struct ticks *t)

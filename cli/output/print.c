@@ -26,8 +26,9 @@ static int check(void *context)
 
 	if (!p->cli->collector || !(o->begin || is_wide(o)))
 		return CLI_OK;
-	cli_error("--%s shows one recording: other recordings may have other columns", o->name);
-	return CLI_USAGE;
+	return cli_failure(CLI_USAGE,
+			   "--%s shows one recording: other recordings may have other columns",
+			   o->name);
 }
 
 /* ---- the text, which goes to the file, or to a collector ---- */
