@@ -52,23 +52,15 @@ void buffer_add(struct buffer *b, const void *data, size_t len)
 int buffer_read(struct buffer *b, const char *fmt, ...)
 {
 	struct buffer path = {0};
-	char piece[4096];
-	size_t length;
+	const char *why;
 	va_list args;
-	FILE *f;
-	int error;
 
 	va_start(args, fmt);
 	buffer_vprintf(&path, fmt, args);
 	va_end(args);
-	f = fopen(path.data, "re");
-	while (f && (length = fread(piece, 1, sizeof(piece), f)))
-		buffer_add(b, piece, length);
-	error = !f || ferror(f) ? errno : 0;
-	if (f)
-		fclose(f);
+	why = buffer_read_file(b, path.data, SIZE_MAX);
 	buffer_free(&path);
-	return error;
+	return why ? (errno ? errno : EINVAL) : 0;
 }
 
 const char *buffer_read_file(struct buffer *b, const char *path, size_t most)
@@ -173,15 +165,10 @@ void buffer_spaces(struct buffer *b, size_t count)
 
 void buffer_wrap(struct buffer *b, size_t indent, size_t width, const char *text)
 {
-	buffer_hang(b, indent, width, "", text);
-}
-
-void buffer_hang(struct buffer *b, size_t indent, size_t width, const char *label, const char *text)
-{
-	size_t column = text_width(label);
+	const char *newline = b->len ? memrchr(b->data, '\n', b->len) : NULL;
+	size_t column = text_width(newline ? newline + 1 : buffer_text(b));
 	bool begun = false; /* this line has a word */
 
-	buffer_puts(b, label);
 	for (text += strspn(text, " \n"); *text; text += strspn(text, " \n")) {
 		size_t len = strcspn(text, " \n");
 		size_t gap;

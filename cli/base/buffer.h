@@ -39,12 +39,9 @@ const char *buffer_text(const struct buffer *b);
 void buffer_spaces(struct buffer *b, size_t count);
 
 /* Words of `text`, broken so that no line passes `width` columns, each line after `indent` spaces;
- * ends with a newline. */
+ * ends with a newline. What the buffer already has of the first line is a label: the paragraph
+ * hangs behind it. */
 void buffer_wrap(struct buffer *b, size_t indent, size_t width, const char *text);
-
-/* The same behind a label that is padded to `indent` columns: a hanging paragraph. */
-void buffer_hang(struct buffer *b, size_t indent, size_t width, const char *label,
-		 const char *text);
 
 /* Characters that begin and end a coloured text; writer_flush() makes the terminal's sequences of
  * them, or removes them. text_width() does not count them. */

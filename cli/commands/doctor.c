@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* `uncore doctor`: each PMU found, or expected and missing, the reason, and the fix. */
-#include <stdio.h>
 #include <string.h>
 
 #include "base/buffer.h"
@@ -30,10 +29,9 @@ void doctor_finding(const struct uncore_finding *f, struct buffer *to)
 {
 	static const char fix[] = "         fix: ";
 	const char *comment;
-	char label[80];
 
-	snprintf(label, sizeof(label), "%-8s %s:", verdicts[verdict_of(f)].mark, f->subject);
-	buffer_hang(to, 9, text_columns(), label, f->found);
+	buffer_printf(to, "%-8s %s:", verdicts[verdict_of(f)].mark, f->subject);
+	buffer_wrap(to, 9, text_columns(), f->found);
 	if (f->why)
 		buffer_wrap(to, 9, text_columns(), f->why);
 	if (!f->fix)

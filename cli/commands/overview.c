@@ -42,6 +42,15 @@ static size_t family_size(const struct pmus *p, size_t i)
 	return count;
 }
 
+static void put_list(struct buffer *to, const char *label, struct buffer *list)
+{
+	if (list->len) {
+		buffer_puts(to, label);
+		buffer_wrap(to, 6, text_columns(), list->data);
+	}
+	buffer_free(list);
+}
+
 /* "8 of intel-imc", each family once; and the PMUs that no family describes, by name. */
 static void pmu_lines(const struct uncore *u, struct buffer *to)
 {
@@ -64,12 +73,8 @@ static void pmu_lines(const struct uncore *u, struct buffer *to)
 	}
 	if (!p.count)
 		buffer_puts(to, "No PMU outside the cores.\n");
-	if (families.len)
-		buffer_hang(to, 6, text_columns(), "PMUs:", families.data);
-	if (others.len)
-		buffer_hang(to, 6, text_columns(), "PMUs without metrics:", others.data);
-	buffer_free(&families);
-	buffer_free(&others);
+	put_list(to, "PMUs:", &families);
+	put_list(to, "PMUs without metrics:", &others);
 	pmus_free(&p);
 }
 

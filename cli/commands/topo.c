@@ -160,7 +160,8 @@ static void socket_line(const struct uncore *u, int socket, struct buffer *to)
 
 static void hang(struct buffer *to, const char *label, struct buffer *text)
 {
-	buffer_hang(to, 10, text_columns(), label, buffer_text(text));
+	buffer_puts(to, label);
+	buffer_wrap(to, 10, text_columns(), buffer_text(text));
 	buffer_free(text);
 }
 
@@ -289,8 +290,8 @@ static void absent_lines(const struct uncore *u, struct buffer *to)
 		pmus_name(&p, i, n, &text);
 		buffer_printf(&text, " (this machine has no such %s)",
 			      uncore_pmu_instance(p.items[i]));
-		buffer_puts(to, i ? "" : "\n");
-		buffer_hang(to, 4, text_columns(), "PMUs without hardware:", text.data);
+		buffer_printf(to, "%sPMUs without hardware:", i ? "" : "\n");
+		buffer_wrap(to, 4, text_columns(), text.data);
 		buffer_free(&text);
 	}
 	pmus_free(&p);

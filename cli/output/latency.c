@@ -134,7 +134,7 @@ static void print_text(const struct latency_window *w, struct buffer *to)
 	if (!w->first)
 		buffer_puts(to, "\n");
 	put_head(w, to);
-	buffer_hang(to, 0, text_columns(), "", about);
+	buffer_wrap(to, 0, text_columns(), about);
 	buffer_puts(to, "\n");
 	if (!uncore_latency_count(w->samples))
 		buffer_puts(to, "No sampled load had such a miss.\n");
