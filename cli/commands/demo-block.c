@@ -86,15 +86,6 @@ static const struct cli_option options[] = {
 	{0},
 };
 
-static void take_argument(void *into, char *arg, struct argp_state *state)
-{
-	struct demo *d = into;
-
-	if (d->asked)
-		argp_error(state, "'%s' is one argument too many", arg);
-	d->asked = arg;
-}
-
 static void check(void *into, struct argp_state *state)
 {
 	struct demo *d = into;
@@ -362,7 +353,8 @@ int cmd_demo_block(struct cli *cli, int argc, char **argv)
 		       "map and block.yaml, prints the command that reads them, and runs until "
 		       "Ctrl-C. Then it removes them and prints what it has counted.",
 		.options = options,
-		.argument = take_argument,
+		.second = " is one argument too many",
+		.argument_at = AT(asked),
 		.check = check,
 	};
 	struct demo d = {.dir_fd = -1, .width = 64, .rate = NS_PER_S};

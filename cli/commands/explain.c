@@ -22,15 +22,6 @@ struct explain_options {
 	const struct output *output;
 };
 
-static void take_argument(void *into, char *arg, struct argp_state *state)
-{
-	struct explain_options *o = into;
-
-	if (o->metric)
-		argp_error(state, "'%s' is one argument too many", arg);
-	o->metric = arg;
-}
-
 /* ---- the perf line ---- */
 
 /* Length of the name that perf takes for all PMUs of an event: "uncore_imc" of "uncore_imc_0". */
@@ -206,12 +197,10 @@ static void field(struct buffer *to, const char *name, const char *text)
 /* A long text is wrapped with a hanging indent. */
 static void sentence(struct buffer *to, const char *name, const char *text)
 {
-	char label[40];
-
 	if (!text)
 		return;
-	snprintf(label, sizeof(label), "  %s ", name);
-	buffer_hang(to, 12, text_columns(), label, text);
+	buffer_printf(to, "  %s ", name);
+	buffer_wrap(to, 12, text_columns(), text);
 }
 
 static void event_text(const struct uncore_metric_event *event, struct buffer *to)
@@ -325,12 +314,10 @@ void explain_text(const struct cli *cli, const struct uncore_metric **metrics, s
 	out_text_simulated(u, to);
 	for (size_t i = 0; i < count; i++) {
 		const struct uncore_metric *m = metrics[i];
-		struct buffer label = {0}, verified = {0};
+		struct buffer verified = {0};
 
-		buffer_puts(to, i ? "\n" : "");
-		buffer_printf(&label, "%s:", uncore_metric_name(m));
-		buffer_hang(to, 4, text_columns(), label.data, uncore_metric_title(m));
-		buffer_free(&label);
+		buffer_printf(to, "%s%s:", i ? "\n" : "", uncore_metric_name(m));
+		buffer_wrap(to, 4, text_columns(), uncore_metric_title(m));
 		field(to, "family", uncore_metric_family(m));
 		field(to, "unit", uncore_metric_unit(m));
 		sentence(to, "formula", *uncore_metric_formula(m) ? uncore_metric_formula(m) : "-");
@@ -467,13 +454,11 @@ static void named_events_text(const struct uncore *u, const json_t *array, struc
 	for (size_t i = 0; i < json_array_size(array); i++) {
 		const json_t *event = json_array_get(array, i);
 		const char *title = json_string_value(json_object_get(event, "title"));
-		struct buffer label = {0};
 
-		buffer_printf(&label, "%s/%s/:", json_string_value(json_object_get(event, "pmu")),
+		buffer_printf(to, "%s%s/%s/:", i ? "\n" : "",
+			      json_string_value(json_object_get(event, "pmu")),
 			      json_string_value(json_object_get(event, "name")));
-		buffer_puts(to, i ? "\n" : "");
-		buffer_hang(to, 4, text_columns(), label.data,
-			    title ? title : "the driver's event");
+		buffer_wrap(to, 4, text_columns(), title ? title : "the driver's event");
 		for (size_t k = 0; k < 5; k++) {
 			static const char *const keys[] = {"family", "unit", "terms", "evidence",
 							   "perf"};
@@ -482,7 +467,6 @@ static void named_events_text(const struct uncore *u, const json_t *array, struc
 			if (text && *text)
 				sentence(to, keys[k], text);
 		}
-		buffer_free(&label);
 	}
 }
 
@@ -623,7 +607,8 @@ int cmd_explain(struct cli *cli, int argc, char **argv)
 		       "driver or the catalogue names.",
 		.outputs = OUTPUTS_DOCUMENTS,
 		.outputs_at = offsetof(struct explain_options, output),
-		.argument = take_argument,
+		.second = " is one argument too many",
+		.argument_at = offsetof(struct explain_options, metric),
 	};
 	struct explain_options o = {0};
 	int status;

@@ -12,7 +12,7 @@
 
 #define ASSOCIATED_ROOM 40
 
-enum { LIST_PMUS = 1, LIST_EVENTS = 2, LIST_METRICS = 4 };
+enum { LIST_PMUS = 1, LIST_EVENTS = 2, LIST_METRICS = 4 }; /* bits, in the order of `sections` */
 
 /* A word of the pattern. */
 struct word {
@@ -41,21 +41,15 @@ static const struct cli_option options[] = {
 /* [KIND] [PATTERN...]: a first word that is not a kind belongs to the pattern. */
 static void take_argument(void *into, char *arg, struct argp_state *state)
 {
-	static const struct {
-		const char *name;
-		unsigned kinds;
-	} kinds[] = {{"pmus", LIST_PMUS}, {"events", LIST_EVENTS}, {"metrics", LIST_METRICS}};
+	static const char *const kinds[] = {"pmus", "events", "metrics", NULL};
 	struct list_options *o = into;
+	size_t kind = cli_word(kinds, arg);
 
 	(void)state;
-	for (size_t i = 0; !o->kinds && !o->pattern.len && i < sizeof(kinds) / sizeof(kinds[0]);
-	     i++) {
-		if (strcmp(arg, kinds[i].name) == 0) {
-			o->kinds = kinds[i].kinds;
-			return;
-		}
-	}
-	buffer_printf(&o->pattern, "%s%s", o->pattern.len ? " " : "", arg);
+	if (!o->kinds && !o->pattern.len && kinds[kind])
+		o->kinds = 1U << kind;
+	else
+		buffer_printf(&o->pattern, "%s%s", o->pattern.len ? " " : "", arg);
 }
 
 /* ---- what the pattern selects ---- */
@@ -306,7 +300,6 @@ static void add_metrics(const struct uncore *u, const struct list_options *o, st
 	}
 }
 
-/* In the order of LIST_PMUS ... */
 static const struct {
 	struct table_column columns[8];
 	void (*add)(const struct uncore *u, const struct list_options *o, struct table *t);

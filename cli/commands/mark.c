@@ -10,15 +10,6 @@ struct mark {
 	const char *file, *text;
 };
 
-static void take_text(void *into, char *arg, struct argp_state *state)
-{
-	struct mark *mark = into;
-
-	if (mark->text)
-		argp_error(state, "'%s' is one argument too many: put TEXT in quotes", arg);
-	mark->text = arg;
-}
-
 static void check_mark(void *into, struct argp_state *state)
 {
 	const struct mark *mark = into;
@@ -47,7 +38,8 @@ int cmd_mark(struct cli *cli, int argc, char **argv)
 		.args = "TEXT",
 		.no_args = "a text is missing: uncore mark -o FILE TEXT",
 		.options = options,
-		.argument = take_text,
+		.second = " is one argument too many: put TEXT in quotes",
+		.argument_at = offsetof(struct mark, text),
 		.check = check_mark,
 	};
 	struct buffer command = {0};

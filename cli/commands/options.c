@@ -74,20 +74,6 @@ struct parser {
 	size_t count, first_global;
 };
 
-struct unit {
-	const char *name; /* NULL ends a table */
-	double size;
-};
-
-/* Finds the unit behind a number; its size, or 0. */
-static double unit_size(const char *text, const struct unit *units)
-{
-	for (; units->name; units++)
-		if (strcmp(text, units->name) == 0)
-			return units->size;
-	return 0;
-}
-
 uint64_t cli_time(struct argp_state *state, const char *what, const char *text, uint64_t plain_ns,
 		  uint64_t least_ns)
 {
@@ -139,26 +125,33 @@ void cli_set_output(struct argp_state *state, const struct output **output, cons
 		*output = now;
 }
 
-static const struct unit rate_units[] = {
-	{"B/s", 1},          {"kB/s", 1e3},         {"MB/s", 1e6},
-	{"GB/s", 1e9},       {"TB/s", 1e12},        {"KiB/s", 0x400},
-	{"MiB/s", 0x100000}, {"GiB/s", 0x40000000}, {"TiB/s", 0x10000000000},
-	{NULL, 0},
-};
-static const struct unit size_units[] = {
-	{"B", 1},          {"kB", 1e3},         {"MB", 1e6},
-	{"GB", 1e9},       {"TB", 1e12},        {"KiB", 0x400},
-	{"MiB", 0x100000}, {"GiB", 0x40000000}, {"TiB", 0x10000000000},
-	{NULL, 0},
-};
+/* The bytes of a unit, or for a rate of a unit and "/s"; 0: it is no such unit. */
+static double unit_size(const char *text, bool rate)
+{
+	static const struct {
+		const char *name;
+		double size;
+	} units[] = {
+		{"B", 1},          {"kB", 1e3},         {"MB", 1e6},
+		{"GB", 1e9},       {"TB", 1e12},        {"KiB", 0x400},
+		{"MiB", 0x100000}, {"GiB", 0x40000000}, {"TiB", 0x10000000000},
+	};
+	const char *end = rate ? "/s" : "";
+
+	for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++) {
+		size_t len = strlen(units[i].name);
+
+		if (strncmp(text, units[i].name, len) == 0 && strcmp(text + len, end) == 0)
+			return units[i].size;
+	}
+	return 0;
+}
 
 /* Bytes, or bytes per second. */
-static double parse_amount(struct argp_state *state, const char *what, const char *text,
-			   const struct unit *units)
+static double parse_amount(struct argp_state *state, const char *what, const char *text, bool rate)
 {
-	bool rate = units == rate_units;
 	size_t len = cli_number_length(text);
-	double unit = unit_size(text + len + (text[len] == ' '), units);
+	double unit = unit_size(text + len + (text[len] == ' '), rate);
 	double amount = strtod(text, NULL) * unit;
 	const char *wrong = NULL;
 
@@ -205,7 +198,7 @@ static void other_global(void *into, int key, char *arg, struct argp_state *stat
 	case KEY_MEMORY_PEAK:
 		if (cli->memory_peak > 0) /* before the command */
 			argp_error(state, "--memory-peak is given twice");
-		cli->memory_peak = parse_amount(state, "--memory-peak", arg, rate_units);
+		cli->memory_peak = parse_amount(state, "--memory-peak", arg, true);
 		break;
 	case KEY_COLOR:
 		if (!terminal_set_color(arg))
@@ -275,7 +268,7 @@ static error_t take_option(struct parser *p, size_t i, char *arg, struct argp_st
 		*(uint64_t *)member = cli_count(state, name, arg);
 		break;
 	case OPTION_SIZE:
-		*(uint64_t *)member = (uint64_t)ceil(parse_amount(state, name, arg, size_units));
+		*(uint64_t *)member = (uint64_t)ceil(parse_amount(state, name, arg, false));
 		break;
 	case OPTION_OUTPUT:
 	case OPTION_OTHER:
@@ -290,12 +283,17 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct parser *p = state->input;
 	const struct cli_syntax *s = p->syntax;
+	const char **only = (const char **)((char *)p->into + s->argument_at);
 
 	for (size_t i = 0; i < p->count; i++)
 		if (p->options[i].name && p->options[i].key == key)
 			return take_option(p, i, arg, state);
 	if (key == ARGP_KEY_ARG && s->argument)
 		s->argument(p->into, arg, state);
+	else if (key == ARGP_KEY_ARG && s->second && *only)
+		argp_error(state, "'%s'%s", arg, s->second);
+	else if (key == ARGP_KEY_ARG && s->second)
+		*only = arg;
 	else if (key == ARGP_KEY_ARG)
 		argp_error(state, "'%s': this command takes no arguments", arg);
 	else if (key == ARGP_KEY_NO_ARGS && s->no_args)

@@ -51,6 +51,9 @@ struct cli_syntax {
 	unsigned flags;      /* of argp_parse() */
 	void (*other)(void *into, int key, char *arg, struct argp_state *state);
 	void (*argument)(void *into, char *arg, struct argp_state *state);
+	/* Without argument(), for a command that takes one: what an error says of a second one. */
+	const char *second;
+	size_t argument_at; /* offset of a const char *, which gets the first one */
 	void (*check)(void *into, struct argp_state *state);          /* after the last word */
 	char *(*help_filter)(int key, const char *text, void *input); /* argp's */
 };

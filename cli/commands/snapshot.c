@@ -6,15 +6,6 @@
 #include "base/writer.h"
 #include "commands/options.h"
 
-static void take_file(void *into, char *arg, struct argp_state *state)
-{
-	const char **file = into;
-
-	if (*file)
-		argp_error(state, "'%s': one file is enough", arg);
-	*file = arg;
-}
-
 int cmd_snapshot(struct cli *cli, int argc, char **argv)
 {
 	static const struct cli_syntax syntax = {
@@ -24,7 +15,7 @@ int cmd_snapshot(struct cli *cli, int argc, char **argv)
 		       "out. Read the file before you publish it.",
 		.args = "FILE",
 		.no_args = "a file is missing: uncore snapshot machine.txt",
-		.argument = take_file,
+		.second = ": one file is enough",
 	};
 	const char *file = NULL;
 	struct writer w;
