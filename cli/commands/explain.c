@@ -426,14 +426,12 @@ static json_t *named_events(const struct uncore *u, const char *pattern)
 	bool by_perf = strncmp(uncore_source(u), "regs:", 5) != 0;
 	json_t *array = json_array();
 	struct pmus p;
-	size_t n;
 
 	pmus_select(&p, u, NULL, NULL);
-	for (size_t i = 0; i < p.count; i += n) {
+	for (size_t i = 0, n; (n = pmus_alike(&p, i)); i += n) {
 		const struct uncore_pmu *pmu = p.items[i];
 		struct buffer name = {0};
 
-		n = pmus_alike(&p, i);
 		pmus_short_name(&p, i, n, &name);
 		for (size_t k = 0; k < uncore_pmu_alias_count(pmu); k++) {
 			const struct uncore_alias *alias = uncore_pmu_alias_at(pmu, k);

@@ -166,10 +166,9 @@ static void associated_cell(struct table *t, const struct pmus *p, size_t first,
 static void add_pmus(const struct uncore *u, const struct list_options *o, struct table *t)
 {
 	struct pmus p;
-	size_t n;
 
 	pmus_select(&p, u, takes_pmu, o);
-	for (size_t i = 0; i < p.count; i += n) {
+	for (size_t i = 0, n; (n = pmus_alike(&p, i)); i += n) {
 		const struct uncore_pmu *pmu = p.items[i];
 		const char *alias = uncore_pmu_alias(pmu), *family = uncore_pmu_family(pmu);
 		const char *identifier = pmus_mixed(&p, i) ? uncore_pmu_identifier(pmu) : NULL;
@@ -177,7 +176,6 @@ static void add_pmus(const struct uncore *u, const struct list_options *o, struc
 
 		if (!family)
 			family = uncore_pmu_is_core(pmu) ? "(not uncore)" : "-";
-		n = pmus_alike(&p, i);
 		pmus_name(&p, i, n, &name);
 		pmus_cpus(&p, i, n, &cpus);
 		table_cell(t, "%s", name.data);
@@ -274,13 +272,10 @@ static void events_alike(struct table *t, const struct list_options *o, const st
 static void add_events(const struct uncore *u, const struct list_options *o, struct table *t)
 {
 	struct pmus p;
-	size_t n;
 
 	pmus_select(&p, u, NULL, NULL);
-	for (size_t i = 0; i < p.count; i += n) {
-		n = pmus_alike(&p, i);
+	for (size_t i = 0, n; (n = pmus_alike(&p, i)); i += n)
 		events_alike(t, o, &p, i, n);
-	}
 	pmus_free(&p);
 }
 

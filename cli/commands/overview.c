@@ -58,11 +58,10 @@ static void pmu_lines(const struct uncore *u, struct buffer *to)
 	struct pmus p;
 
 	pmus_select(&p, u, is_uncore, NULL);
-	for (size_t i = 0, n; i < p.count; i += n) {
+	for (size_t i = 0, n; (n = pmus_alike(&p, i)); i += n) {
 		const char *family = uncore_pmu_family(p.items[i]);
 		size_t size = family_size(&p, i);
 
-		n = pmus_alike(&p, i);
 		if (size)
 			buffer_printf(&families, "%s%zu of %s", families.len ? ", " : "", size,
 				      family);

@@ -280,13 +280,11 @@ static bool is_absent(const struct uncore_pmu *pmu, const void *u)
 static void absent_lines(const struct uncore *u, struct buffer *to)
 {
 	struct pmus p;
-	size_t n;
 
 	pmus_select(&p, u, is_absent, u);
-	for (size_t i = 0; i < p.count; i += n) {
+	for (size_t i = 0, n; (n = pmus_alike(&p, i)); i += n) {
 		struct buffer text = {0};
 
-		n = pmus_alike(&p, i);
 		pmus_name(&p, i, n, &text);
 		buffer_printf(&text, " (this machine has no such %s)",
 			      uncore_pmu_instance(p.items[i]));

@@ -5,20 +5,9 @@
 #include <string.h>
 
 #include "base/cli.h"
-#include "output/output.h"
 
 #define SHORT_TEXT 16   /* of a quality */
 #define REASON_ROOM 256 /* and changes of numbers */
-
-struct cell {
-	const char *name;   /* NULL: never the same */
-	uint64_t bits;      /* of a number */
-	char *text;         /* a copy */
-	uint32_t text_room; /* of it */
-	uint32_t end;       /* in the line */
-	enum value_type type;
-	bool has_text;
-};
 
 /* Those of a number: -0 is not 0, and NaN is NaN. */
 static uint64_t bits_of(const struct value *v)
@@ -67,18 +56,6 @@ static void keep(struct cell *c, const struct field *f)
 		memcpy(c->text, text, size);
 }
 
-static struct cell *cell_at(struct cells *kept, size_t i)
-{
-	size_t old = kept->room;
-
-	if (i < old)
-		return &kept->all[i];
-	kept->room = i + 12;
-	kept->all = cli_realloc(kept->all, kept->room, sizeof(*kept->all));
-	memset(kept->all + old, 0, (kept->room - old) * sizeof(*kept->all));
-	return &kept->all[i];
-}
-
 /* Copies the cell of the record above, if it is the same. */
 static bool copy(struct buffer *to, const struct cells *above, size_t i, const struct field *f)
 {
@@ -103,7 +80,7 @@ static void print(struct out *out, struct cells *kept, const struct cells *above
 
 	for (; fields[count].name; count++) {
 		const struct field *f = &fields[count];
-		struct cell *c = cell_at(kept, count);
+		struct cell *c = &kept->all[count];
 		const size_t begin = end;
 
 		end = count < kept->count ? c->end : end;
@@ -147,9 +124,8 @@ void cells_print(struct out *out, const struct field *fields,
 void cells_free(struct cells *cells, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
-		for (size_t k = 0; k < cells[i].room; k++)
+		for (size_t k = 0; k < OUT_FIELDS_ROOM; k++)
 			free(cells[i].all[k].text);
-		free(cells[i].all);
 		buffer_free(&cells[i].line);
 	}
 	free(cells);

@@ -4,15 +4,20 @@
 #ifndef CLI_CELLS_H
 #define CLI_CELLS_H
 
-#include "base/buffer.h"
-
-struct field;
-struct out;
+#include "output/output.h"
 
 /* The latest record of a row. */
 struct cells {
-	struct cell *all;
-	size_t count, room;
+	struct cell {
+		const char *name;   /* NULL: never the same */
+		uint64_t bits;      /* of a number */
+		char *text;         /* a copy */
+		uint32_t text_room; /* of it */
+		uint32_t end;       /* in the line */
+		enum value_type type;
+		bool has_text;
+	} all[OUT_FIELDS_ROOM];
+	size_t count;
 	struct buffer line;
 };
 

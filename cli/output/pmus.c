@@ -69,6 +69,8 @@ size_t pmus_alike(const struct pmus *p, size_t first)
 {
 	size_t count = 1;
 
+	if (first == p->count)
+		return 0;
 	while (first + count < p->count && same_stem(p, first, first + count))
 		count++;
 	return pmus_mixed(p, first) ? 1 : count;

@@ -28,7 +28,7 @@ size_t pmu_stem(const char *name);
  * for all parts that it does not know. */
 bool pmus_mixed(const struct pmus *p, size_t i);
 
-/* How many PMUs from `first` on have its stem, and are of one kind: 1 or more. */
+/* How many PMUs from `first` on have its stem, and are of one kind; 0: behind the last one. */
 size_t pmus_alike(const struct pmus *p, size_t first);
 
 /* "uncore_imc_{0-7}" for `count` PMUs that are alike, or the name of one. */
