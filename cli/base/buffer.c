@@ -51,7 +51,7 @@ void buffer_add(struct buffer *b, const void *data, size_t len)
 
 int buffer_read(struct buffer *b, const char *fmt, ...)
 {
-	struct buffer path = {0};
+	auto_buffer path = {0};
 	const char *why;
 	va_list args;
 
@@ -59,7 +59,6 @@ int buffer_read(struct buffer *b, const char *fmt, ...)
 	buffer_vprintf(&path, fmt, args);
 	va_end(args);
 	why = buffer_read_file(b, path.data, SIZE_MAX);
-	buffer_free(&path);
 	return why ? (errno ? errno : EINVAL) : 0;
 }
 

@@ -16,6 +16,8 @@ struct buffer {
 };
 
 void buffer_free(struct buffer *b);
+/* A text that is freed where its block ends. */
+#define auto_buffer __attribute__((cleanup(buffer_free))) struct buffer
 /* Where so many characters are to be put: they are part of the text now. */
 char *buffer_more(struct buffer *b, size_t len);
 void buffer_add(struct buffer *b, const void *data, size_t len);

@@ -264,6 +264,11 @@ void *cli_realloc(void *old, size_t count, size_t size)
 	return p;
 }
 
+void cli_free_local(void *pointer)
+{
+	free(*(void **)pointer);
+}
+
 char *cli_copy(const char *text)
 {
 	size_t size = text ? strlen(text) + 1 : 0;

@@ -173,6 +173,10 @@ const struct uncore_metric *cli_metric(const struct uncore *u, const struct unco
 /* realloc() that ends the command with a message when memory runs out. */
 void *cli_realloc(void *old, size_t count, size_t size);
 
+/* A local pointer to memory that is freed where its block ends. */
+#define auto_free __attribute__((cleanup(cli_free_local)))
+void cli_free_local(void *pointer);
+
 /* A copy, which the caller frees; NULL for NULL. */
 char *cli_copy(const char *text);
 

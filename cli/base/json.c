@@ -3,7 +3,6 @@
  * documents with indentation. */
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/cli.h"
@@ -20,20 +19,12 @@ json_t *json_hex(uint64_t value)
 /* Text that is not UTF-8, such as an event's name as the user typed it, is printed with '?'. */
 json_t *json_text(const char *text)
 {
-	json_t *value;
-	char *copy;
+	json_t *value = text ? json_string(text) : json_null();
+	auto_free char *copy = value ? NULL : cli_copy(text);
 
-	if (!text)
-		return json_null();
-	value = json_string(text);
-	if (value)
-		return value;
-	copy = cli_copy(text);
-	for (char *c = copy; *c; c++)
+	for (char *c = copy; c && *c; c++)
 		*c = (unsigned char)*c < 0x80 ? *c : '?';
-	value = json_string(copy);
-	free(copy);
-	return value;
+	return value ? value : json_string(copy);
 }
 
 json_t *json_value(const struct value *v)

@@ -80,14 +80,14 @@ int cli_prepare(struct cli *cli)
 
 static int set_events(struct cli *cli)
 {
-	char why[PERFMON_WHY], *text = NULL;
+	auto_free char *text = NULL;
+	char why[PERFMON_WHY];
 	int status = perfmon_read(cli->u, cli->perfmon, &text, why), err = 0;
 
 	if (status)
 		cli_error("%s", why);
 	else
 		err = uncore_set_vendor_events(cli->u, text);
-	free(text);
 	return err ? cli_fail(cli, err) : status;
 }
 
@@ -107,18 +107,18 @@ int cli_open(struct cli *cli)
 /* True when a metric of the family has a name of the list: "pcie.*,else,cxl.*". */
 static bool has_metric(const struct uncore *u, const char *family, const char *list)
 {
-	char *copy = cli_copy(list), *rest = copy, *pattern;
-	bool has = false;
+	auto_free char *copy = cli_copy(list);
+	char *rest = copy, *pattern;
 
-	while (!has && (pattern = strsep(&rest, ",")))
-		for (size_t i = 0; !has && i < uncore_metric_count(u); i++) {
+	while ((pattern = strsep(&rest, ",")))
+		for (size_t i = 0; i < uncore_metric_count(u); i++) {
 			const struct uncore_metric *m = uncore_metric_at(u, i);
 
-			has = strcmp(uncore_metric_family(m), family) == 0 &&
-			      uncore_metric_matches(m, pattern);
+			if (strcmp(uncore_metric_family(m), family) == 0 &&
+			    uncore_metric_matches(m, pattern))
+				return true;
 		}
-	free(copy);
-	return has;
+	return false;
 }
 
 /* Prints each fix once: those of families with such metrics; with NULL those of no family, as of

@@ -108,7 +108,7 @@ static void put_event(const json_t *event, FILE *to)
 /* Intel's files have the events below "Events", Linux's are a list of them. */
 static int add_file(const char *path, FILE *to, char *why)
 {
-	struct buffer text = {0};
+	auto_buffer text = {0};
 	const char *refused = buffer_read_file(&text, path, LARGEST_FILE);
 	json_error_t error;
 	json_t *file = refused ? NULL : json_loadb(text.data ? text.data : "", text.len, 0, &error);
@@ -121,7 +121,6 @@ static int add_file(const char *path, FILE *to, char *why)
 			 error.text);
 	for (size_t i = 0; i < json_array_size(events); i++)
 		put_event(json_array_get(events, i), to);
-	buffer_free(&text);
 	if (!file)
 		return CLI_RUNTIME;
 	json_decref(file);
@@ -187,7 +186,7 @@ int perfmon_read(const struct uncore *u, const char *directory, char **text, cha
 	unsigned long number = family ? strtoul(family + 1, &end, 10) : 0;
 	size_t len = 0, head;
 	FILE *to = open_memstream(text, &len);
-	struct buffer map = {0};
+	auto_buffer map = {0};
 	const char *refused;
 	int status, failed;
 
@@ -213,7 +212,6 @@ int perfmon_read(const struct uncore *u, const char *directory, char **text, cha
 	} else {
 		status = map.data ? add_mapped(map.data, directory, cpu, to, why) : CLI_OK;
 	}
-	buffer_free(&map);
 	failed = ferror(to);
 	if (fclose(to) || failed) {
 		snprintf(why, PERFMON_WHY, "out of memory");

@@ -232,7 +232,7 @@ static size_t put_cell(struct table *t, size_t i, const char *text, size_t *pend
 /* Returns the cell behind the row. */
 static const char *put_row(struct table *t, const char *cell, struct buffer *to)
 {
-	struct buffer below = {0};
+	auto_buffer below = {0};
 	bool hidden = false; /* columns are below */
 	size_t pending = 0;
 	size_t used = 0;
@@ -264,7 +264,6 @@ static const char *put_row(struct table *t, const char *cell, struct buffer *to)
 		if (*cell && !hidden)
 			buffer_wrap(to, 4, text_columns(), cell);
 	}
-	buffer_free(&below);
 	return cell + strlen(cell) + 1;
 }
 

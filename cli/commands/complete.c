@@ -163,7 +163,7 @@ static void offer_words(struct completion *c, const char *doc)
 static void offer_sources(struct completion *c, const char *doc)
 {
 	const char *colon = strchr(c->typed, ':');
-	char *kind;
+	auto_free char *kind = NULL;
 
 	if (!colon) {
 		offer_words(c, doc);
@@ -174,7 +174,6 @@ static void offer_sources(struct completion *c, const char *doc)
 	c->typed = colon + 1;
 	if (uncore_new(&c->cli->u) == 0 && uncore_set_source(c->cli->u, kind) == -ENOENT)
 		offer_words(c, uncore_error(c->cli->u));
-	free(kind);
 }
 
 static void offer_value(struct completion *c, const struct cli_option *o)

@@ -7,7 +7,7 @@
 static void text_row(struct table *t, const struct uncore_counter *c, bool rounds)
 {
 	size_t words = UNCORE_CONFIG_WORDS;
-	struct buffer config = {0};
+	auto_buffer config = {0};
 
 	while (words > 1 && !c->config[words - 1])
 		words--;
@@ -23,7 +23,6 @@ static void text_row(struct table *t, const struct uncore_counter *c, bool round
 	if (rounds)
 		table_cell(t, "%zu", c->round + 1);
 	table_end_row(t, NULL);
-	buffer_free(&config);
 }
 
 static void print_record(struct out *out, const struct uncore_counter *c)

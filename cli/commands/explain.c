@@ -84,7 +84,7 @@ static void put_events(const struct uncore_metric *m, size_t first, const char *
 		       struct buffer *to)
 {
 	const struct uncore_metric_event *leader = uncore_metric_event_at(m, first);
-	struct buffer events = {0};
+	auto_buffer events = {0};
 	size_t count = 0;
 
 	for (size_t i = first; i < uncore_metric_event_count(m); i++) {
@@ -96,7 +96,6 @@ static void put_events(const struct uncore_metric *m, size_t first, const char *
 	}
 	buffer_printf(to, leader->pmu_count == 1 && count > 1 ? " -e '{%s}'" : " -e '%s'",
 		      events.data);
-	buffer_free(&events);
 }
 
 /* The equal `perf stat` line. Nothing without events, and nothing for registers, which have no PMU
@@ -208,7 +207,7 @@ static void event_text(const struct uncore_metric_event *event, struct buffer *t
 	static const char *const words[UNCORE_CONFIG_WORDS] = {"config", "config1", "config2",
 							       "config3"};
 	const char *name = event->pmu ? uncore_pmu_name(event->pmu) : "";
-	struct buffer text = {0};
+	auto_buffer text = {0};
 	size_t begin;
 
 	buffer_printf(&text, "%s: %s", event->name, event->title ? event->title : "");
@@ -232,13 +231,12 @@ static void event_text(const struct uncore_metric_event *event, struct buffer *t
 	} else {
 		sentence(to, "", "no PMU of this machine counts it");
 	}
-	buffer_free(&text);
 	sentence(to, "", event->evidence);
 }
 
 static void perf_text(const struct uncore *u, const struct uncore_metric *m, struct buffer *to)
 {
-	struct buffer perf = {0};
+	auto_buffer perf = {0};
 
 	put_perf(u, m, &perf);
 	if (!perf.len)
@@ -251,7 +249,6 @@ static void perf_text(const struct uncore *u, const struct uncore_metric *m, str
 		sentence(to, "",
 			 "source_count(x) is the number of counters of x: perf stat -A prints each "
 			 "of them.");
-	buffer_free(&perf);
 }
 
 static void alternatives_text(const struct uncore_metric *m, struct buffer *to)
@@ -259,11 +256,10 @@ static void alternatives_text(const struct uncore_metric *m, struct buffer *to)
 	const struct uncore_alternative *a;
 
 	for (size_t i = 0; (a = uncore_metric_alternative_at(m, i)); i++) {
-		struct buffer text = {0};
+		auto_buffer text = {0};
 
 		buffer_printf(&text, "x %g: %s (%s)", a->factor, a->title, a->evidence);
 		sentence(to, "may be", text.data);
-		buffer_free(&text);
 	}
 }
 
@@ -275,7 +271,7 @@ static void deciders_text(struct uncore *u, const struct uncore_metric *m, struc
 		const json_t *one = json_array_get(array, i);
 		const json_t *value = json_object_get(one, "value");
 		const char *reason = json_string_value(json_object_get(one, "reason"));
-		struct buffer text = {0};
+		auto_buffer text = {0};
 		struct human h;
 
 		human_value(&h, json_is_number(value) ? json_number_value(value) : NAN,
@@ -286,7 +282,6 @@ static void deciders_text(struct uncore *u, const struct uncore_metric *m, struc
 			      json_string_value(json_object_get(one, "quality")),
 			      reason ? ": " : "", reason ? reason : "");
 		sentence(to, "", text.data);
-		buffer_free(&text);
 	}
 	json_decref(array);
 }
@@ -296,12 +291,11 @@ static void drivers_text(const struct uncore_metric *m, struct buffer *to)
 	const struct uncore_driver *d;
 
 	for (size_t i = 0; (d = uncore_metric_driver_at(m, i)); i++) {
-		struct buffer text = {0};
+		auto_buffer text = {0};
 
 		driver_text(d, &text);
 		sentence(to, "driver", text.data);
 		sentence(to, "", d->evidence);
-		buffer_free(&text);
 	}
 }
 
@@ -314,7 +308,7 @@ void explain_text(const struct cli *cli, const struct uncore_metric **metrics, s
 	out_text_simulated(u, to);
 	for (size_t i = 0; i < count; i++) {
 		const struct uncore_metric *m = metrics[i];
-		struct buffer verified = {0};
+		auto_buffer verified = {0};
 
 		buffer_printf(to, "%s%s:", i ? "\n" : "", uncore_metric_name(m));
 		buffer_wrap(to, 4, text_columns(), uncore_metric_title(m));
@@ -324,7 +318,6 @@ void explain_text(const struct cli *cli, const struct uncore_metric **metrics, s
 		sentence(to, "evidence", uncore_metric_evidence(m));
 		cli->proofs->text(proof, uncore_metric_name(m), uncore_metric_family(m), &verified);
 		sentence(to, "verified", verified.data);
-		buffer_free(&verified);
 		sentence(to, "missing", uncore_metric_missing(m));
 		sentence(to, "suspect", uncore_metric_kernel_bug(m));
 		sentence(to, "kernel", uncore_metric_kernel_note(m));
@@ -366,7 +359,7 @@ static json_t *metric_record(const struct cli *cli, const struct uncore_metric *
 	struct uncore *u = cli->u;
 	json_t *metric = json_metric(m);
 	json_t *events = json_array();
-	struct buffer perf = {0};
+	auto_buffer perf = {0};
 
 	for (size_t i = 0; i < uncore_metric_event_count(m); i++)
 		json_push(events, event_record(uncore_metric_event_at(m, i)));
@@ -377,7 +370,6 @@ static json_t *metric_record(const struct cli *cli, const struct uncore_metric *
 			{"drivers", value_json(driver_records(m))},
 			{"verified", value_json(cli->proofs->record(proof, uncore_metric_name(m),
 								    uncore_metric_family(m)))}));
-	buffer_free(&perf);
 	return metric;
 }
 
@@ -385,26 +377,22 @@ static json_t *metric_record(const struct cli *cli, const struct uncore_metric *
 
 static bool names_event(const char *pattern, const char *pmu, const char *alias)
 {
-	struct buffer text = {0};
-	bool matches;
+	auto_buffer text = {0};
 
 	buffer_printf(&text, "%s/%s/", pmu, alias);
-	matches = fnmatch(pattern, text.data, 0) == 0;
-	buffer_free(&text);
-	return matches;
+	return fnmatch(pattern, text.data, 0) == 0;
 }
 
 /* An event of `count` PMUs that are alike from `first` on. */
 static json_t *named_event(const char *pmu, const struct uncore_pmu *first, size_t count,
 			   const struct uncore_alias *alias, bool by_perf)
 {
-	struct buffer perf = {0};
-	json_t *record;
+	auto_buffer perf = {0};
 
 	if (by_perf)
 		buffer_printf(&perf, "perf stat -a -e '%s/%s,name=%s/' -- sleep 1", pmu,
 			      alias->evidence ? alias->terms : alias->name, alias->name);
-	record = json_record((struct field[]){
+	return json_record((struct field[]){
 		{"name", value_text(alias->name)},
 		{"title", value_text(alias->title)},
 		{"pmu", value_text(pmu)},
@@ -416,8 +404,6 @@ static json_t *named_event(const char *pmu, const struct uncore_pmu *first, size
 		{"perf", value_text(perf.data)},
 		{0},
 	});
-	buffer_free(&perf);
-	return record;
 }
 
 /* The pattern has the common name of PMUs that are alike, or that of the first. */
@@ -425,12 +411,12 @@ static json_t *named_events(const struct uncore *u, const char *pattern)
 {
 	bool by_perf = strncmp(uncore_source(u), "regs:", 5) != 0;
 	json_t *array = json_array();
-	struct pmus p;
+	auto_pmus p;
 
 	pmus_select(&p, u, NULL, NULL);
 	for (size_t i = 0, n; (n = pmus_alike(&p, i)); i += n) {
 		const struct uncore_pmu *pmu = p.items[i];
-		struct buffer name = {0};
+		auto_buffer name = {0};
 
 		pmus_short_name(&p, i, n, &name);
 		for (size_t k = 0; k < uncore_pmu_alias_count(pmu); k++) {
@@ -440,9 +426,7 @@ static json_t *named_events(const struct uncore *u, const char *pattern)
 			    names_event(pattern, uncore_pmu_name(pmu), alias->name))
 				json_push(array, named_event(name.data, pmu, n, alias, by_perf));
 		}
-		buffer_free(&name);
 	}
-	pmus_free(&p);
 	return array;
 }
 
@@ -492,7 +476,7 @@ static void say_related(const struct uncore *u, const char *asked)
 static void say_families(const struct uncore *u, const char *pattern)
 {
 	const char *last = NULL;
-	struct buffer text = {0};
+	auto_buffer text = {0};
 
 	for (size_t i = 0; i < uncore_metric_count(u); i++) {
 		const struct uncore_metric *m = uncore_metric_at(u, i);
@@ -504,7 +488,6 @@ static void say_families(const struct uncore *u, const char *pattern)
 		last = uncore_metric_family(m);
 	}
 	cli_error("families that have it (explain FAMILY/%s): %s", pattern, buffer_text(&text));
-	buffer_free(&text);
 }
 
 /* The reason, or the nearest names, is the error of the library when such a metric is to be
@@ -564,9 +547,8 @@ static json_t *metric_records(const struct cli *cli, const struct uncore_metric 
 static int explain(struct cli *cli, const struct explain_options *o)
 {
 	size_t all = uncore_metric_count(cli->u), count = 0, here = 0;
-	const struct uncore_metric **metrics = cli_realloc(NULL, all, sizeof(*metrics));
+	auto_free const struct uncore_metric **metrics = cli_realloc(NULL, all, sizeof(*metrics));
 	struct buffer text = {0};
-	int status;
 
 	for (size_t i = 0; i < all; i++)
 		here += uncore_metric_matches(uncore_metric_at(cli->u, i), o->metric) &&
@@ -587,9 +569,7 @@ static int explain(struct cli *cli, const struct explain_options *o)
 			&text);
 	else if (count)
 		explain_text(cli, metrics, count, &text);
-	status = count ? writer_print(&text) : not_here(cli, o->metric, false);
-	free(metrics);
-	return status;
+	return count ? writer_print(&text) : not_here(cli, o->metric, false);
 }
 
 int cmd_explain(struct cli *cli, int argc, char **argv)

@@ -122,15 +122,12 @@ static bool takes_pmu(const struct uncore_pmu *pmu, const void *arg)
 static bool takes_event(const struct list_options *o, const struct uncore_pmu *pmu,
 			const struct uncore_alias *event)
 {
-	struct buffer text = {0};
-	bool taken;
+	auto_buffer text = {0};
 
 	if (!o->count)
 		return true;
 	buffer_printf(&text, "%s/%s/", uncore_pmu_name(pmu), event->name);
-	taken = takes(o, (const char *[]){event->name, text.data, NULL});
-	buffer_free(&text);
-	return taken;
+	return takes(o, (const char *[]){event->name, text.data, NULL});
 }
 
 static bool takes_metric(const struct list_options *o, const struct uncore_metric *m)
@@ -148,7 +145,7 @@ static bool takes_metric(const struct list_options *o, const struct uncore_metri
 /* The CPUs whose traffic the PMUs count, as far as the driver says, each list once. */
 static void associated_cell(struct table *t, const struct pmus *p, size_t first, size_t count)
 {
-	struct buffer text = {0};
+	auto_buffer text = {0};
 	const char *last = "";
 
 	for (size_t i = first; i < first + count; i++) {
@@ -160,19 +157,18 @@ static void associated_cell(struct table *t, const struct pmus *p, size_t first,
 		last = cpus;
 	}
 	table_cell(t, "%s", text.len > ASSOCIATED_ROOM ? "..." : buffer_text(&text));
-	buffer_free(&text);
 }
 
 static void add_pmus(const struct uncore *u, const struct list_options *o, struct table *t)
 {
-	struct pmus p;
+	auto_pmus p;
 
 	pmus_select(&p, u, takes_pmu, o);
 	for (size_t i = 0, n; (n = pmus_alike(&p, i)); i += n) {
 		const struct uncore_pmu *pmu = p.items[i];
 		const char *alias = uncore_pmu_alias(pmu), *family = uncore_pmu_family(pmu);
 		const char *identifier = pmus_mixed(&p, i) ? uncore_pmu_identifier(pmu) : NULL;
-		struct buffer name = {0}, cpus = {0};
+		auto_buffer name = {0}, cpus = {0};
 
 		if (!family)
 			family = uncore_pmu_is_core(pmu) ? "(not uncore)" : "-";
@@ -188,10 +184,7 @@ static void add_pmus(const struct uncore *u, const struct list_options *o, struc
 		table_cell(t, "%s", alias && n == 1 ? alias : "");
 		associated_cell(t, &p, i, n);
 		table_end_row(t, NULL);
-		buffer_free(&name);
-		buffer_free(&cpus);
 	}
-	pmus_free(&p);
 }
 
 static bool has_alias(const struct uncore_pmu *pmu, const char *name)
@@ -223,14 +216,13 @@ static void event_row(struct table *t, const char *pmu, const struct uncore_alia
 {
 	/* The vendor's own words, which are there with --perfmon. */
 	const char *title = event->title && !event->evidence ? event->title : "";
-	struct buffer text = {0};
+	auto_buffer text = {0};
 
 	buffer_printf(&text, "%s%s%s", event->terms, *title ? "  " : "", title);
 	table_cell(t, "%s/%s/", pmu, event->name);
 	table_cell(t, "%s", event->unit ? event->unit : "");
 	table_cell(t, "%s", from);
 	table_end_row(t, text.data);
-	buffer_free(&text);
 }
 
 /* Events of PMUs that are alike, under their common name; an event that only a later one has, under
@@ -241,7 +233,7 @@ static void events_alike(struct table *t, const struct list_options *o, const st
 	for (size_t i = first; i < first + count; i++) {
 		const struct uncore_pmu *pmu = p->items[i];
 		const size_t events = i > first ? uncore_pmu_alias_count(pmu) : event_count(o, pmu);
-		struct buffer name = {0};
+		auto_buffer name = {0};
 		bool vendor;
 
 		pmus_short_name(p, i, i == first ? count : 1, &name);
@@ -265,18 +257,16 @@ static void events_alike(struct table *t, const struct list_options *o, const st
 			table_cell(t, "%s", uncore_pmu_family(pmu));
 			table_end_row(t, term->values);
 		}
-		buffer_free(&name);
 	}
 }
 
 static void add_events(const struct uncore *u, const struct list_options *o, struct table *t)
 {
-	struct pmus p;
+	auto_pmus p;
 
 	pmus_select(&p, u, NULL, NULL);
 	for (size_t i = 0, n; (n = pmus_alike(&p, i)); i += n)
 		events_alike(t, o, &p, i, n);
-	pmus_free(&p);
 }
 
 static void add_metrics(const struct uncore *u, const struct list_options *o, struct table *t)
@@ -487,7 +477,7 @@ static bool list_document(const struct uncore *u, const struct list_options *o, 
 
 static int report_nothing(const struct list_options *o, int status)
 {
-	struct buffer lacking = {0};
+	auto_buffer lacking = {0};
 
 	if (!o->count) {
 		cli_error("there is nothing to list on this machine; 'uncore doctor' prints why");
@@ -500,7 +490,6 @@ static int report_nothing(const struct list_options *o, int status)
 	cli_error("nothing here matches %s%s",
 		  lacking.len ? lacking.data : "all words of the pattern at once",
 		  o->all ? "" : "; --all searches the metrics of other machines, too");
-	buffer_free(&lacking);
 	return status ? status : CLI_RUNTIME;
 }
 
@@ -518,7 +507,8 @@ int cmd_list(struct cli *cli, int argc, char **argv)
 		.argument = take_argument,
 	};
 	struct list_options o = {0};
-	struct buffer text = {0}, see = {0};
+	struct buffer text = {0};
+	auto_buffer see = {0};
 	bool found;
 	int status;
 
@@ -535,7 +525,6 @@ int cmd_list(struct cli *cli, int argc, char **argv)
 			buffer_printf(&see, "%s%s", see.len ? "; " : "", o.words[i].known->see);
 	if (see.len)
 		buffer_printf(&text, "\nSee also: %s\n", see.data);
-	buffer_free(&see);
 	status = writer_print(&text);
 	if (!found)
 		status = report_nothing(&o, status);

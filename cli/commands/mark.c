@@ -42,13 +42,10 @@ int cmd_mark(struct cli *cli, int argc, char **argv)
 		.argument_at = offsetof(struct mark, text),
 		.check = check_mark,
 	};
-	struct buffer command = {0};
+	auto_buffer command = {0};
 	struct mark mark = {0};
-	int status;
 
 	cli_parse(cli, &syntax, &mark, argc, argv);
 	buffer_printf(&command, "mark %s", mark.text);
-	status = control_send(mark.file, command.data);
-	buffer_free(&command);
-	return status;
+	return control_send(mark.file, command.data);
 }

@@ -55,7 +55,7 @@ static void put_list(struct buffer *to, const char *label, struct buffer *list)
 static void pmu_lines(const struct uncore *u, struct buffer *to)
 {
 	struct buffer families = {0}, others = {0};
-	struct pmus p;
+	auto_pmus p;
 
 	pmus_select(&p, u, is_uncore, NULL);
 	for (size_t i = 0, n; (n = pmus_alike(&p, i)); i += n) {
@@ -74,7 +74,6 @@ static void pmu_lines(const struct uncore *u, struct buffer *to)
 		buffer_puts(to, "No PMU outside the cores.\n");
 	put_list(to, "PMUs:", &families);
 	put_list(to, "PMUs without metrics:", &others);
-	pmus_free(&p);
 }
 
 /* Missing or denied PMUs, and the next command. */

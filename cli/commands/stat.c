@@ -176,7 +176,7 @@ void stat_interval(struct stat_options *o, char *arg, struct argp_state *state)
 static void parse_argument(void *into, char *arg, struct argp_state *state)
 {
 	struct stat_options *o = into;
-	struct buffer names = {0};
+	auto_buffer names = {0};
 	bool found = false;
 
 	if (state->quoted ||
@@ -198,7 +198,6 @@ static void parse_argument(void *into, char *arg, struct argp_state *state)
 	if (!found)
 		argp_error(state, "'%s' is not one of: %s; put -- before a command", arg,
 			   names.data);
-	buffer_free(&names);
 }
 
 static bool has_metrics(const struct stat_options *o)
@@ -320,7 +319,7 @@ static const char stat_doc[] =
 
 static int check_sort(const struct stat_options *o)
 {
-	struct buffer keys = {0};
+	auto_buffer keys = {0};
 	bool found = !o->print.sort;
 
 	for (size_t i = 0; o->print.output->sorts && o->print.output->sorts[i]; i++) {
@@ -331,7 +330,6 @@ static int check_sort(const struct stat_options *o)
 		cli_error("--sort: '%s' is not one of: %s", o->print.sort, keys.data);
 	else if (!found)
 		cli_error("--sort applies to the table of pcie");
-	buffer_free(&keys);
 	return found ? CLI_OK : CLI_USAGE;
 }
 

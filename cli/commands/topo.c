@@ -130,12 +130,11 @@ static void put_ids(const struct uncore *u, int socket, bool nodes, const char *
 		    struct buffer *to)
 {
 	size_t count;
-	int *ids = ids_of(u, socket, nodes, &count);
+	auto_free int *ids = ids_of(u, socket, nodes, &count);
 
 	if (count)
 		buffer_printf(to, "%s%s ", what, count == 1 ? "" : "s");
 	pmus_ranges(ids, count, to);
-	free(ids);
 }
 
 static void socket_line(const struct uncore *u, int socket, struct buffer *to)
@@ -237,20 +236,17 @@ static void peak_line(struct uncore *u, struct buffer *to)
 /* How many PMUs count memory of the socket; -1: of an unknown one. */
 static size_t count_memory(const struct uncore *u, int socket)
 {
-	struct pmus p;
-	size_t count;
+	auto_pmus p;
 
 	pmus_select(&p, u, counts_memory, &(struct place){u, socket});
-	count = p.count;
-	pmus_free(&p);
-	return count;
+	return p.count;
 }
 
 /* The number of channels is not known where each PMU counts a whole socket. */
 static void memory_lines(const struct uncore *u, int socket, struct buffer *to)
 {
 	struct buffer text = {0};
-	struct pmus p;
+	auto_pmus p;
 
 	pmus_select(&p, u, counts_memory, &(struct place){u, socket});
 	if (p.count && uncore_pmu_is_memory(p.items[0])) {
@@ -267,7 +263,6 @@ static void memory_lines(const struct uncore *u, int socket, struct buffer *to)
 						   : "no PMU counts them");
 		hang(to, "  memory", &text);
 	}
-	pmus_free(&p);
 }
 
 static bool is_absent(const struct uncore_pmu *pmu, const void *u)
@@ -279,20 +274,18 @@ static bool is_absent(const struct uncore_pmu *pmu, const void *u)
 /* PMUs without hardware, which no other line has. */
 static void absent_lines(const struct uncore *u, struct buffer *to)
 {
-	struct pmus p;
+	auto_pmus p;
 
 	pmus_select(&p, u, is_absent, u);
 	for (size_t i = 0, n; (n = pmus_alike(&p, i)); i += n) {
-		struct buffer text = {0};
+		auto_buffer text = {0};
 
 		pmus_name(&p, i, n, &text);
 		buffer_printf(&text, " (this machine has no such %s)",
 			      uncore_pmu_instance(p.items[i]));
 		buffer_printf(to, "%sPMUs without hardware:", i ? "" : "\n");
 		buffer_wrap(to, 4, text_columns(), text.data);
-		buffer_free(&text);
 	}
-	pmus_free(&p);
 }
 
 /* False when the other end is not known. */
@@ -326,7 +319,7 @@ static size_t link_line(struct uncore *u, const struct pmus *p, size_t first, in
 			struct buffer *to)
 {
 	size_t alike = pmus_alike(p, first), n = 0;
-	struct buffer peer = {0}, text = {0};
+	auto_buffer peer = {0}, text = {0};
 	const char *doubt;
 	long speed = link_speed(u, p->items[first], socket, &doubt);
 
@@ -345,40 +338,36 @@ static size_t link_line(struct uncore *u, const struct pmus *p, size_t first, in
 	if (doubt)
 		buffer_printf(&text, " (suspect: %s)", doubt);
 	hang(to, "  link", &text);
-	buffer_free(&peer);
 	return n ? n : 1;
 }
 
 static void link_lines(struct uncore *u, int socket, struct buffer *to)
 {
 	const char *last = NULL;
-	struct pmus p;
+	auto_pmus p;
 
 	pmus_select(&p, u, counts_link, &(struct place){u, socket});
 	for (size_t i = 0; i < p.count;)
 		i += link_line(u, &p, i, socket, to);
 	for (size_t i = 0; i < p.count; i++) {
 		const char *bug = uncore_pmu_kernel_bug(p.items[i]);
-		struct buffer text = {0};
+		auto_buffer text = {0};
 
 		if (bug && bug != last) {
 			buffer_printf(&text, "suspect: %s", bug);
 			hang(to, "  link", &text);
 		}
 		last = bug;
-		buffer_free(&text);
 	}
-	pmus_free(&p);
 }
 
 static void device_line(const struct uncore_device *d, size_t depth, struct buffer *to)
 {
-	struct buffer text = {0};
+	auto_buffer text = {0};
 	size_t indent = 4 + 2 * (depth < DEEPEST ? depth : DEEPEST);
 
 	device_text(&text, d);
 	buffer_wrap(to, indent, text_columns(), buffer_text(&text));
-	buffer_free(&text);
 }
 
 /* Devices are ordered by address: those below a bridge come after it. */
@@ -411,7 +400,7 @@ static void tree_below(const struct uncore *u, size_t bridge, size_t depth, stru
 /* "root complex 1, segment 0002: counted by ..." or "root bus 0000:3a: ..." */
 static void complex_line(const struct uncore_device *port, struct buffer *to)
 {
-	struct buffer text = {0};
+	auto_buffer text = {0};
 
 	if (port->rc < 0)
 		buffer_printf(to, "  root bus %04x:%02x", segment_of(port), bus_of(port));
@@ -426,7 +415,6 @@ static void complex_line(const struct uncore_device *port, struct buffer *to)
 	if (port->doubt)
 		buffer_printf(&text, "; suspect: %s", port->doubt);
 	buffer_wrap(to, 4, text_columns(), buffer_text(&text));
-	buffer_free(&text);
 }
 
 static void complex_lines(const struct uncore *u, int socket, struct buffer *to)
@@ -481,7 +469,7 @@ static void inner_lines(const struct uncore *u, int socket, struct buffer *to)
 
 static void socket_lines(struct uncore *u, int socket, struct buffer *to)
 {
-	struct buffer below = {0};
+	auto_buffer below = {0};
 
 	bool has_cpus = socket != UNKNOWN || cli_has_unnumbered(u);
 
@@ -497,12 +485,11 @@ static void socket_lines(struct uncore *u, int socket, struct buffer *to)
 		socket_line(u, socket, to);
 		buffer_add(to, below.data, below.len);
 	}
-	buffer_free(&below);
 }
 
 static void topo_text(struct uncore *u, struct buffer *to)
 {
-	struct buffer offline = {0}, sockets = {0};
+	auto_buffer offline = {0}, sockets = {0};
 
 	out_text_simulated(u, to);
 	for (size_t i = 0; i < uncore_socket_count(u); i++)
@@ -513,8 +500,6 @@ static void topo_text(struct uncore *u, struct buffer *to)
 	buffer_add(to, sockets.data, sockets.len);
 	buffer_add(to, offline.data, offline.len);
 	buffer_puts(to, offline.len ? "\n" : "");
-	buffer_free(&offline);
-	buffer_free(&sockets);
 	absent_lines(u, to);
 	if (!uncore_device_count(u))
 		buffer_puts(to, "\nno PCI devices\n");
@@ -526,11 +511,10 @@ static json_t *ids_json(const struct uncore *u, int socket, bool nodes)
 {
 	json_t *array = json_array();
 	size_t count;
-	int *ids = ids_of(u, socket, nodes, &count);
+	auto_free int *ids = ids_of(u, socket, nodes, &count);
 
 	for (size_t i = 0; i < count; i++)
 		json_push(array, json_integer(ids[i]));
-	free(ids);
 	return array;
 }
 
@@ -574,7 +558,7 @@ static json_t *peak_record(struct uncore *u)
 
 static void push_pmus(json_t *memory, json_t *links, struct uncore *u, int socket)
 {
-	struct pmus p;
+	auto_pmus p;
 
 	pmus_select(&p, u, counts_memory, &(struct place){u, socket});
 	for (size_t i = 0; i < p.count; i++)
@@ -607,18 +591,17 @@ static void push_pmus(json_t *memory, json_t *links, struct uncore *u, int socke
 				{"doubt", value_text(doubt)}));
 		json_push(links, record);
 	}
-	pmus_free(&p);
 }
 
 /* Words of the kernel's names. */
 static json_t *names_json(const char *names)
 {
 	json_t *array = json_array();
-	char *copy = cli_copy(names), *rest = copy, *word;
+	auto_free char *copy = cli_copy(names);
+	char *rest = copy, *word;
 
 	while (copy && (word = strsep(&rest, " ")))
 		json_push(array, json_text(word));
-	free(copy);
 	return array;
 }
 

@@ -64,7 +64,8 @@ static int find_descriptor(const char *text)
 int control_open(struct control *c, const char *spec)
 {
 	int (*find)(const char *text) = open_fifo;
-	char *paths, *ack;
+	auto_free char *paths = NULL;
+	char *ack;
 
 	*c = (struct control){.fd = -1, .ack_fd = -1, .socket = -1};
 	if (!spec)
@@ -82,7 +83,6 @@ int control_open(struct control *c, const char *spec)
 	c->fd = find(paths);
 	if (c->fd >= 0 && ack)
 		c->ack_fd = find(ack);
-	free(paths);
 	return c->fd < 0 || (ack && c->ack_fd < 0) ? CLI_USAGE : CLI_OK;
 }
 
@@ -370,7 +370,7 @@ int control_send(const char *file, const char *command)
 	static const int on = 1;
 	const struct sockaddr_un any = {.sun_family = AF_UNIX};
 	struct sockaddr_un address;
-	struct buffer answer = {0};
+	auto_buffer answer = {0};
 	socklen_t len = 0;
 	bool recorded;
 	int err = find_address(file, &address, &len), fd = -1;
@@ -405,6 +405,5 @@ int control_send(const char *file, const char *command)
 		cli_error("%s: %s", file, strerror(-err));
 	else if (!recorded)
 		cli_error("%s: %s", file, answer.data);
-	buffer_free(&answer);
 	return recorded ? CLI_OK : CLI_RUNTIME;
 }

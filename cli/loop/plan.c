@@ -22,12 +22,12 @@ static int add_queries(struct cli *cli, const struct request *request, struct un
 {
 	for (size_t i = 0; i < request->query_count; i++) {
 		const struct request_query *q = &request->queries[i];
-		char *list = cli_copy(q->text), *rest = list, *pattern;
+		auto_free char *list = cli_copy(q->text);
+		char *rest = list, *pattern;
 		int err = q->metric ? 0 : uncore_monitor_add_events(m, list);
 
 		while (q->metric && !err && (pattern = strsep(&rest, ",")))
 			err = uncore_monitor_add_metrics(m, pattern);
-		free(list);
 		if (err == -ENODEV && q->metric)
 			return nothing_here(cli, q->text, uncore_error(cli->u));
 		if (err)
@@ -52,7 +52,8 @@ static bool has_metric(const struct uncore *u, const char *pattern)
  * most general. */
 static int add_any(struct cli *cli, struct uncore_monitor *m, const char *list)
 {
-	char *copy = cli_copy(list), *rest = copy, *pattern, why[1024] = "";
+	auto_free char *copy = cli_copy(list);
+	char *rest = copy, *pattern, why[1024] = "";
 	bool added = false, failed = false, specific = false;
 	int err = 0;
 
@@ -71,7 +72,6 @@ static int add_any(struct cli *cli, struct uncore_monitor *m, const char *list)
 		specific = has_metric(cli->u, pattern);
 		snprintf(why, sizeof(why), "%s", uncore_error(cli->u));
 	}
-	free(copy);
 	if (failed)
 		return cli_fail(cli, err);
 	return added ? CLI_OK : nothing_here(cli, list, why);
@@ -127,7 +127,8 @@ static int add_recorded(struct cli *cli, const struct request *request, struct u
 /* The filters of a recording, "from=cpu to=memory": with others its counters would not be found. */
 static int set_recorded_filter(struct uncore_monitor *m, const char *text)
 {
-	char *copy = cli_copy(text), *rest = copy, *word;
+	auto_free char *copy = cli_copy(text);
+	char *rest = copy, *word;
 	int err = 0;
 
 	while (!err && (word = strsep(&rest, " "))) {
@@ -138,7 +139,6 @@ static int set_recorded_filter(struct uncore_monitor *m, const char *text)
 		*value++ = '\0';
 		err = uncore_monitor_set_filter(m, word, value);
 	}
-	free(copy);
 	return err;
 }
 

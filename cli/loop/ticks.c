@@ -189,7 +189,7 @@ void ticks_read(struct ticks *t, const struct uncore_monitor *m)
 /* One line, which programs can read, too: see uncore-stat(1). */
 static void report_times(const struct ticks *t)
 {
-	struct buffer text = {0};
+	auto_buffer text = {0};
 
 	buffer_printf(&text, "%" PRIu64 " ticks: woken up late by ", t->wakeups.count);
 	spread_text(&t->wakeups, &text);
@@ -198,7 +198,6 @@ static void report_times(const struct ticks *t)
 		spread_text(&t->skews, &text);
 	}
 	cli_error("%.*s", (int)text.len, text.data);
-	buffer_free(&text);
 }
 
 void ticks_report(const struct ticks *t)

@@ -67,9 +67,9 @@ void check_output_window(struct out *out)
 {
 	static const struct table_column columns[] = {
 		{"MOVED", false}, {"READ AND WRITTEN", true}, {NULL, false}};
-	struct checked *parts = cli_realloc(NULL, out->row_count + 1, sizeof(*parts));
+	auto_free struct checked *parts = cli_realloc(NULL, out->row_count + 1, sizeof(*parts));
 	const struct uncore_device *port = out->setup.port;
-	struct buffer verdict = {0}, name = {0}; /* of the last part that moved */
+	auto_buffer verdict = {0}, name = {0}; /* of the last part that moved */
 	double most = 0;
 	size_t missing = 0, moved = 0, expected = 0, count = add_parts(out, parts, &most, &missing);
 
@@ -118,8 +118,5 @@ void check_output_window(struct out *out)
 		put_part(out->to, uncore_device_pmu_at(port, i), port->socket, port->index);
 		buffer_puts(out->to, "\n");
 	}
-	buffer_free(&verdict);
-	buffer_free(&name);
-	free(parts);
 	out_reasons(out, NULL);
 }

@@ -2,7 +2,6 @@
 /* CSV: one header line, always the same columns, an empty cell for an unknown value (RFC 4180). */
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/cli.h"
@@ -122,7 +121,7 @@ static void put_column(const struct out *out, const struct uncore_row *row, stru
 	size_t begin = to->len, len, equal = 1;
 	const struct uncore_row_query *q = row->query;
 	const char *const more[] = {row->place->role, q->filter};
-	struct buffer place = {0};
+	auto_buffer place = {0};
 	bool everywhere = out_is_everywhere(row->place);
 
 	out_place(&place, row->place);
@@ -142,7 +141,6 @@ static void put_column(const struct out *out, const struct uncore_row *row, stru
 	if (equal > 1)
 		buffer_printf(to, " #%zu", equal);
 	buffer_add(to, "", 1);
-	buffer_free(&place);
 }
 
 /* The rows of a monitor stay the same, and so do the columns. The quality is the worst of the
@@ -150,9 +148,9 @@ static void put_column(const struct out *out, const struct uncore_row *row, stru
 void wide_output_window(struct out *out)
 {
 	const struct frame *frame = &out->frame;
-	struct buffer names = {0}, reason = {0};
+	auto_buffer names = {0}, reason = {0};
 	const struct uncore_row *worst;
-	struct field *fields;
+	auto_free struct field *fields = NULL;
 	size_t count, at = 0;
 
 	if (!out->row_count)
@@ -191,7 +189,4 @@ void wide_output_window(struct out *out)
 			(struct field){names.data + at, value_real(out->rows[i].row->value)};
 	fields[count] = (struct field){0};
 	out->output->record(out, fields);
-	buffer_free(&names);
-	buffer_free(&reason);
-	free(fields);
 }

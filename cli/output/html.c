@@ -50,13 +50,12 @@ static void put_cell(struct buffer *to, const char *begin, const char *text, con
 
 static void put_json(struct buffer *to, const char *kind, json_t *value)
 {
-	struct buffer text = {0};
+	auto_buffer text = {0};
 
 	json_print(value, JSON_COMPACT | JSON_REAL_PRECISION(15), &text);
 	buffer_printf(to, "<script type=\"application/json\" class=\"%s\">", kind);
 	put_escaped(to, buffer_text(&text), true);
 	buffer_puts(to, "</script>\n");
-	buffer_free(&text);
 }
 
 void html_output_begin(struct out *out, json_t *about)
@@ -142,7 +141,7 @@ static void put_totals(struct out *out)
 		out->frame.window, out->date, rates ? "<th>rate</th>" : "");
 	for (size_t i = 0; i < out->row_count; i++) {
 		const struct uncore_row *row = out->rows[i].row;
-		struct buffer place = {0}, note = {0};
+		auto_buffer place = {0}, note = {0};
 		char unit[OUT_UNIT_ROOM];
 		double scale = out_rate_unit(row, unit);
 
@@ -158,8 +157,6 @@ static void put_totals(struct out *out)
 			buffer_puts(to, "<td></td>");
 		put_cell(to, "<td>", uncore_quality_name(row->quality), note.len ? ": " : "");
 		put_cell(to, "", buffer_text(&note), "</td></tr>\n");
-		buffer_free(&place);
-		buffer_free(&note);
 	}
 	buffer_puts(to, "</table></div>\n");
 }

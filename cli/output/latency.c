@@ -148,7 +148,7 @@ static void print_text(const struct latency_window *w, struct buffer *to)
 static void print_row(const struct latency_window *w, const struct uncore_latency_row *row,
 		      struct out *out)
 {
-	struct buffer bins = {0};
+	auto_buffer bins = {0};
 
 	for (size_t i = 0; row->bins && i < UNCORE_LATENCY_BINS; i++)
 		if (row->bins[i])
@@ -167,7 +167,6 @@ static void print_row(const struct latency_window *w, const struct uncore_latenc
 		       {"quality", value_text(uncore_quality_name(row->quality))},
 		       {"lost", value_count(uncore_latency_total(w->samples)->lost)},
 		       {"histogram", value_text(bins.data)}, {"reason", value_text(row->reason)}));
-	buffer_free(&bins);
 }
 
 static json_t *row_record(const struct uncore_latency_row *row)

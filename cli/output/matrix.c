@@ -49,7 +49,7 @@ static void add_word(struct words *words, const char *text)
 static void put_cell(struct grid *g, struct table *t, const char *kind, const char *from,
 		     const char *to)
 {
-	struct buffer cell = {0};
+	auto_buffer cell = {0};
 	char name[3 * WORD];
 	size_t len = (size_t)snprintf(name, sizeof(name), "matrix.%s.%s.%s.", from, to, kind);
 
@@ -67,7 +67,6 @@ static void put_cell(struct grid *g, struct table *t, const char *kind, const ch
 	}
 	g->holes = g->holes || !cell.len;
 	table_cell(t, "%s", cell.len ? cell.data : "n/a");
-	buffer_free(&cell);
 }
 
 static void put_grid(struct grid *g, const char *kind)

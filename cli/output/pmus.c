@@ -99,7 +99,7 @@ static const char *suffix(const struct pmus *p, size_t i)
 /* Small decimal numbers become ranges; addresses are listed, the last ones left out. */
 static void put_suffixes(const struct pmus *p, size_t first, size_t count, struct buffer *to)
 {
-	int *ids = cli_realloc(NULL, count, sizeof(*ids));
+	auto_free int *ids = cli_realloc(NULL, count, sizeof(*ids));
 	bool decimal = true;
 
 	for (size_t i = 0; i < count; i++) {
@@ -114,7 +114,6 @@ static void put_suffixes(const struct pmus *p, size_t first, size_t count, struc
 		buffer_printf(to, "%s%s", i ? "," : "", suffix(p, first + i));
 	if (!decimal && count > 3)
 		buffer_puts(to, ",...");
-	free(ids);
 }
 
 void pmus_name(const struct pmus *p, size_t first, size_t count, struct buffer *to)
@@ -159,7 +158,7 @@ size_t pmus_sort_ids(int *ids, size_t count)
 
 void pmus_cpus(const struct pmus *p, size_t first, size_t count, struct buffer *to)
 {
-	int *ids = NULL;
+	auto_free int *ids = NULL;
 	size_t n = 0;
 
 	for (size_t i = first; i < first + count; i++) {
@@ -170,5 +169,4 @@ void pmus_cpus(const struct pmus *p, size_t first, size_t count, struct buffer *
 			ids[n++] = uncore_pmu_cpu_at(p->items[i], k);
 	}
 	pmus_ranges(ids, pmus_sort_ids(ids, n), to);
-	free(ids);
 }

@@ -19,6 +19,8 @@ struct pmus {
 void pmus_select(struct pmus *p, const struct uncore *u,
 		 bool (*keep)(const struct uncore_pmu *pmu, const void *arg), const void *arg);
 void pmus_free(struct pmus *p);
+/* Freed where its block ends. */
+#define auto_pmus __attribute__((cleanup(pmus_free))) struct pmus
 
 /* Length of the name before "_NUMBER" (decimal, or hexadecimal of three digits and more); 0 when it
  * does not end in one. perf and this library take the shorter name for all of them. */

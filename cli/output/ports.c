@@ -117,7 +117,7 @@ static void put_place(struct table *t, const struct uncore_row *row)
 {
 	const struct uncore_pmu *pmu = row->place->pmu;
 	const char *part = part_of(row->query->name);
-	struct buffer place = {0};
+	auto_buffer place = {0};
 	char link[LINK_ROOM];
 
 	if (row->place->port) {
@@ -134,7 +134,6 @@ static void put_place(struct table *t, const struct uncore_row *row)
 		buffer_printf(&place, ", complex %.*s", (int)strcspn(part, "."), part);
 	table_cell(t, "%s", place.data);
 	table_cell(t, "%s", "");
-	buffer_free(&place);
 }
 
 /* Where a PMU counts several ports together: the devices below them. */
@@ -142,7 +141,7 @@ static void put_known(struct buffer *to, const struct uncore *u, const struct un
 {
 	for (size_t i = 0; i < uncore_device_count(u); i++) {
 		const struct uncore_device *d = uncore_device_at(u, i);
-		struct buffer below = {0};
+		auto_buffer below = {0};
 		bool counts = false;
 
 		for (size_t k = 0; d->is_port && !counts && k < uncore_device_pmu_count(d); k++)
@@ -151,7 +150,6 @@ static void put_known(struct buffer *to, const struct uncore *u, const struct un
 			devices_below(&below, u, d);
 		if (below.len)
 			buffer_printf(to, "%s%s", to->len ? "; " : "", below.data);
-		buffer_free(&below);
 	}
 }
 
@@ -235,7 +233,7 @@ static void put_line(struct out *out, const struct line *line)
 {
 	const struct uncore_row *row = line->of->row;
 	struct table *t = &out->table;
-	struct buffer below = {0};
+	auto_buffer below = {0};
 
 	put_place(t, row);
 	for (size_t i = 0; i < out->metric_count; i++)
@@ -249,13 +247,12 @@ static void put_line(struct out *out, const struct line *line)
 	else if (row->place->pmu)
 		put_known(&below, out->setup.machine, row->place->pmu);
 	table_end_row(t, buffer_text(&below));
-	buffer_free(&below);
 }
 
 /* One sentence for all of them, with the names of the devices below. */
 static void put_idle(const struct out *out, const struct line *lines, size_t count)
 {
-	struct buffer text = {0};
+	auto_buffer text = {0};
 	size_t idle = 0;
 
 	for (size_t i = 0; i < count; i++)
@@ -278,7 +275,6 @@ static void put_idle(const struct out *out, const struct line *lines, size_t cou
 		buffer_puts(&text, --idle ? "," : "");
 	}
 	buffer_wrap(out->to, 0, text_columns(), text.data);
-	buffer_free(&text);
 }
 
 /* Bandwidths can be added up. */
@@ -388,8 +384,8 @@ static bool remove_idle(struct out *out, struct line *lines)
 
 void ports_output_window(struct out *out)
 {
-	struct view_line *of;
-	struct line *lines;
+	auto_free struct view_line *of = NULL;
+	auto_free struct line *lines = NULL;
 	size_t count;
 
 	out_text_header(out);
@@ -408,6 +404,4 @@ void ports_output_window(struct out *out)
 	if (remove_idle(out, lines))
 		out_once(out, "LATENCY: - where nothing was read.");
 	out_reasons(out, NULL);
-	free(lines);
-	free(of);
 }

@@ -154,7 +154,7 @@ static void put_row(struct out *out, const struct out_row *kept)
 	double scale = out_rate_unit(row, unit);
 	const double values[] = {d->mean, d->p50, d->p90, d->p99, d->most};
 	struct table *t = &out->table;
-	struct buffer note = {0}, bursts = {0};
+	auto_buffer note = {0}, bursts = {0};
 	struct human most;
 
 	human_value(&most, d->most * scale, unit);
@@ -172,14 +172,12 @@ static void put_row(struct out *out, const struct out_row *kept)
 	if (bursts.len && d->burst_ns)
 		buffer_printf(&bursts, " at %.3f", burst_time(out, d));
 	table_cell(t, "%s", buffer_text(&bursts));
-	buffer_free(&bursts);
 	if (row->quality != UNCORE_MEASURED)
 		buffer_printf(&note, "%s%s", uncore_quality_name(row->quality),
 			      row->reason ? ": " : "");
 	if (row->reason)
 		human_text(&note, row->reason);
 	table_end_row(t, note.data);
-	buffer_free(&note);
 }
 
 void samples_output_window(struct out *out)

@@ -167,7 +167,7 @@ void out_reasons(struct out *out, const struct uncore_row_place *place)
 
 	for (size_t i = 0; i < out->row_count; i++) {
 		const struct uncore_row *row = out->rows[i].row;
-		struct buffer reason = {0};
+		auto_buffer reason = {0};
 
 		if (place && !out_same_place(row->place, place))
 			continue;
@@ -179,7 +179,6 @@ void out_reasons(struct out *out, const struct uncore_row_place *place)
 			      row->query->name, uncore_quality_name(row->quality));
 		human_text(&reason, row->reason);
 		buffer_wrap(out->to, 4, text_columns(), reason.data);
-		buffer_free(&reason);
 	}
 	if (least < 1)
 		buffer_printf(out->to,
@@ -191,11 +190,10 @@ void out_reasons(struct out *out, const struct uncore_row_place *place)
 
 void out_place_cell(struct table *t, const struct uncore_row_place *place)
 {
-	struct buffer text = {0};
+	auto_buffer text = {0};
 
 	out_place(&text, place);
 	table_cell(t, "%s", text.data);
-	buffer_free(&text);
 }
 
 /* ---- the output `text` ---- */
@@ -260,7 +258,7 @@ static void put_row(struct out *out, struct table *t, const struct out_row *kept
 {
 	const struct uncore_row *row = kept->row;
 	char text[120];
-	struct buffer place = {0}, reason = {0};
+	auto_buffer place = {0}, reason = {0};
 	struct human window, ceiling;
 	const char *color;
 
@@ -283,7 +281,6 @@ static void put_row(struct out *out, struct table *t, const struct out_row *kept
 	if (row->place->role)
 		buffer_printf(&place, ", %s", row->place->role);
 	table_cell(t, "%s", place.data);
-	buffer_free(&place);
 	put_value(t, row, kept->spread);
 	*text = '\0';
 	if (isfinite(row->value) && row->counted->coverage < 1)
@@ -302,7 +299,6 @@ static void put_row(struct out *out, struct table *t, const struct out_row *kept
 	if (row->reason)
 		human_text(&reason, row->reason);
 	table_end_row(t, repeated ? "(same reason)" : row->reason ? reason.data : text);
-	buffer_free(&reason);
 }
 
 bool out_has_namesake(const struct out *out, const struct uncore_row *row)

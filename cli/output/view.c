@@ -195,7 +195,7 @@ void view_output_window(struct out *out)
 {
 	const struct view *v = out->output->view;
 	size_t all, taken, count, rest = 0;
-	struct view_line *lines;
+	auto_free struct view_line *lines = NULL;
 
 	out_text_header(out);
 	out_text_time(out);
@@ -208,7 +208,6 @@ void view_output_window(struct out *out)
 	taken = out->row_count = take_rows(out);
 	lines = view_lines(out, &count, v->same, column_of);
 	put_lines(out, lines, count);
-	free(lines);
 	/* A socket whose nodes are not known has its sum in the line, and no line for them. */
 	if (out->setup.level == UNCORE_LEVEL_NODE && taken)
 		out->row_count = all;

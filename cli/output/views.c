@@ -30,7 +30,7 @@ static void put_place(struct table *t, const struct uncore_row *row)
 static void memory_legend(struct out *out, bool ceiling, bool busy)
 {
 	const struct uncore_memory *m = uncore_memory_get(out->setup.machine);
-	struct buffer text = {0};
+	auto_buffer text = {0};
 	struct human peak;
 
 	human_value(&peak, m->peak, "B/s");
@@ -44,7 +44,6 @@ static void memory_legend(struct out *out, bool ceiling, bool busy)
 			 ceiling ? "Channels: share of the time in which the data bus was busy."
 				 : "OF PEAK: share of the time in which the memory's data bus "
 				   "was busy.");
-	buffer_free(&text);
 }
 
 /* A line for each memory channel (or NUMA node), socket and the machine. */

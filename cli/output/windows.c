@@ -31,7 +31,7 @@ static json_t *row_record(const struct uncore_row *row)
 {
 	bool rate = is_rate(row);
 	char unit[OUT_UNIT_ROOM];
-	struct buffer place = {0};
+	auto_buffer place = {0};
 	struct field more[PLACE_COUNT - PLACE_PLACED + 1] = {{0}};
 	json_t *record;
 
@@ -49,7 +49,6 @@ static json_t *row_record(const struct uncore_row *row)
 		{"pmu", place_value(row->place, PLACE_PMU)}));
 	place_add(row->place, more);
 	json_add(record, more);
-	buffer_free(&place);
 	return record;
 }
 
