@@ -6,10 +6,10 @@
 
 #include "base/cli.h"
 
-#define SHORT_TEXT 16   /* of a quality */
-#define REASON_ROOM 256 /* and changes of numbers */
+#define SHORT_TEXT 16   /* enough for the name of any quality */
+#define REASON_ROOM 256 /* spare bytes of a kept line, for a reason or longer numbers */
 
-/* Those of a number: -0 is not 0, and NaN is NaN. */
+/* The bits of a number. Compared as bits, -0 differs from 0 and NaN equals NaN. */
 static uint64_t bits_of(const struct value *v)
 {
 	uint64_t bits = 0;
@@ -37,8 +37,8 @@ static bool is_same(const struct cell *c, const struct field *f)
 	return v->type != VALUE_JSON && c->bits == bits_of(v);
 }
 
-/* Memory is allocated for the first text alone, since that could delay a reading: a longer one is
- * not kept, and is made each time. */
+/* Allocates memory only for the first text of a cell, since allocating could delay a reading. A
+ * later text that is longer is not kept, and is made each time. */
 static void keep(struct cell *c, const struct field *f)
 {
 	const char *text = f->value.type == VALUE_TEXT ? f->value.text : NULL;
@@ -56,7 +56,7 @@ static void keep(struct cell *c, const struct field *f)
 		memcpy(c->text, text, size);
 }
 
-/* Copies the cell of the record above, if it is the same. */
+/* Copies the cell from the record above when it has the same value. False: it differs. */
 static bool copy(struct buffer *to, const struct cells *above, size_t i, const struct field *f)
 {
 	size_t begin;
@@ -75,7 +75,7 @@ static void print(struct out *out, struct cells *kept, const struct cells *above
 	struct buffer *to = out->to, *line = &kept->line;
 	const size_t start = to->len;
 	const bool first = !kept->count;
-	size_t from = 0, end = 0; /* of the cells that are to be copied next */
+	size_t from = 0, end = 0; /* the piece of the kept line that is copied next */
 	size_t count = 0;
 
 	for (; fields[count].name; count++) {
@@ -97,7 +97,7 @@ static void print(struct out *out, struct cells *kept, const struct cells *above
 	}
 	buffer_add(to, line->data + from, end - from);
 	kept->count = count;
-	if (first) /* room for a reason */
+	if (first)
 		buffer_more(line, to->len - start + REASON_ROOM);
 	line->len = 0;
 	buffer_add(line, to->data + start, to->len - start);

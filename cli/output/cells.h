@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The cells of records. In the record of a row most of them are as they were an interval ago, and
- * the clocks are as in the record above: these are copied, and only the others are made. */
+/* The cells of records. Most cells of a row are the same as an interval ago, and its clocks are
+ * those of the record above. These cells are copied, and only the others are made. */
 #ifndef CLI_CELLS_H
 #define CLI_CELLS_H
 
@@ -9,11 +9,11 @@
 /* The latest record of a row. */
 struct cells {
 	struct cell {
-		const char *name;   /* NULL: never the same */
-		uint64_t bits;      /* of a number */
-		char *text;         /* a copy */
-		uint32_t text_room; /* of it */
-		uint32_t end;       /* in the line */
+		const char *name;   /* of its field; NULL: the text was not kept */
+		uint64_t bits;      /* bits_of() a number */
+		char *text;         /* the cell's own copy */
+		uint32_t text_room; /* allocated bytes of `text` */
+		uint32_t end;       /* where the cell ends in `line` */
 		enum value_type type;
 		bool has_text;
 	} all[OUT_FIELDS_ROOM];
@@ -21,8 +21,8 @@ struct cells {
 	struct buffer line;
 };
 
-/* Appends the cells of a record to out->to. `put` makes one: its text depends on the field and on
- * what all records have in common, and on nothing else. */
+/* Appends the cells of a record to out->to. `put` makes a cell. Its text may depend only on the
+ * field and on what all records have in common, since it is kept. */
 void cells_print(struct out *out, const struct field *fields,
 		 void (*put)(struct out *out, const struct field *field));
 void cells_free(struct cells *cells, size_t count);

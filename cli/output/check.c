@@ -7,19 +7,19 @@
 #include "base/cli.h"
 #include "output/output.h"
 
-#define CHECK_LEAST 10e6 /* bytes a second: less is not a copy */
-#define CHECK_SHARE 0.05 /* of the most that moved: less is other traffic */
+#define CHECK_LEAST 10e6 /* B/s; no copy is slower */
+#define CHECK_SHARE 0.05 /* of the largest rate; a part below it has other traffic */
 
-enum verdict { PROVED = 0, ANOTHER_MOVED = 1, CANNOT_TELL = 3 }; /* exit status */
+enum verdict { PROVED = 0, ANOTHER_MOVED = 1, CANNOT_TELL = 3 }; /* exit statuses */
 
-/* A part of a PMU, and what devices read and wrote there. */
+/* A part of a PMU, and the bandwidth of reads and writes there. */
 struct checked {
 	const struct uncore_row_place *place;
 	double rate;
 };
 
-/* Reads and writes of each part; returns how many parts. Sets the largest, and how many have no
- * value. */
+/* Adds up reads and writes of each part. Returns the number of parts. *most is the largest sum,
+ * *missing the number of rows without a value. */
 static size_t add_parts(const struct out *out, struct checked *parts, double *most, size_t *missing)
 {
 	size_t count = 0;
@@ -69,7 +69,7 @@ void check_output_window(struct out *out)
 		{"MOVED", false}, {"READ AND WRITTEN", true}, {NULL, false}};
 	auto_free struct checked *parts = cli_realloc(NULL, out->row_count + 1, sizeof(*parts));
 	const struct uncore_device *port = out->setup.port;
-	auto_buffer verdict = {0}, name = {0}; /* of the last part that moved */
+	auto_buffer verdict = {0}, name = {0}; /* `name` is the last part that moved */
 	double most = 0;
 	size_t missing = 0, moved = 0, expected = 0, count = add_parts(out, parts, &most, &missing);
 

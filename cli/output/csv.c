@@ -9,7 +9,7 @@
 #include "output/cells.h"
 #include "output/output.h"
 
-/* One cell and the separator behind it, which may be a control character: only the cell is
+/* Puts a cell and the separator. The separator may be a control character, so that only the cell is
  * cleaned. */
 static void put_text(struct out *out, const char *text)
 {
@@ -41,14 +41,15 @@ static void put_text(struct out *out, const char *text)
 	buffer_puts(out->to, separator);
 }
 
-/* The schema is that of JSON; "SIMULATED" stands before the source instead of in its own column. */
+/* CSV has no column `schema`, which numbers the schema of JSON, and no column `simulated`: the
+ * source begins with "SIMULATED". */
 static bool is_column(const struct field *f)
 {
 	return *f->name != 's' ||
 	       (strcmp(f->name, "schema") != 0 && strcmp(f->name, "simulated") != 0);
 }
 
-/* Most separators do not occur in numbers. */
+/* A number needs quotation marks only if the separator can occur in it. */
 static void put_number(struct out *out, char number[REAL_ROOM], size_t len)
 {
 	const char *separator = out->setup.separator;
@@ -87,7 +88,7 @@ static void put_value(struct out *out, const struct field *f)
 		if (f->value.id >= 0)
 			len = text_count(number, (uint64_t)f->value.id);
 		break;
-	default: /* not known; lists have no place in a cell */
+	default: /* unknown, or a list, for which CSV has no form */
 		break;
 	}
 	put_number(out, number, len);
@@ -114,8 +115,8 @@ void csv_output_record(struct out *out, const struct field *fields)
 
 /* ---- the output `csv=wide` ---- */
 
-/* "memory.read.bandwidth socket 0 channel 2 (B/s)" and a NUL; of equal ones the second ends in "
- * #2". */
+/* Appends the name of a column, "memory.read.bandwidth socket 0 channel 2 (B/s)", and a NUL. The
+ * second of two equal names ends in " #2". */
 static void put_column(const struct out *out, const struct uncore_row *row, struct buffer *to)
 {
 	size_t begin = to->len, len, equal = 1;
@@ -128,7 +129,7 @@ static void put_column(const struct out *out, const struct uncore_row *row, stru
 	if (out_has_namesake(out, row))
 		buffer_printf(to, "%s/", q->family);
 	buffer_printf(to, "%s%s", q->name, everywhere ? "" : " ");
-	/* Separators there would need quotes. */
+	/* Without commas, the names need no quotation marks. */
 	for (char *c = place.data, *next; !everywhere && (next = strsep(&c, ","));)
 		buffer_puts(to, next);
 	for (size_t i = 0; i < sizeof(more) / sizeof(*more); i++)
@@ -143,8 +144,8 @@ static void put_column(const struct out *out, const struct uncore_row *row, stru
 	buffer_add(to, "", 1);
 }
 
-/* The rows of a monitor stay the same, and so do the columns. The quality is the worst of the
- * values that there are: an empty cell is unavailable. */
+/* A monitor has the same rows in all windows, so that the columns stay. The quality is the worst of
+ * the known values. An empty cell is unavailable. */
 void wide_output_window(struct out *out)
 {
 	const struct frame *frame = &out->frame;

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/* PCI devices in text: names, links, the devices below a root port. */
 #include "output/devices.h"
 
 #include <math.h>
@@ -9,12 +8,12 @@
 
 #include "base/cli.h"
 
-#define BELOW_SHOWN 3 /* devices below a port that are named, when there are more than one more */
-#define PCI_IDS_MOST (16u << 20) /* bytes; Debian's has 1.4 MB */
+#define BELOW_SHOWN 3            /* devices that are named below a port; one more is named, too */
+#define PCI_IDS_MOST (16u << 20) /* bytes; the pci.ids of Debian 12 has 1.4 MB */
 
 /* ---- names from pci.ids ---- */
 
-/* The file, read at the first call; "" without one. */
+/* The text of pci.ids, which is read at the first call; "" when there is no such file. */
 static const char *pci_ids(void)
 {
 	static struct buffer text;
@@ -27,7 +26,8 @@ static const char *pci_ids(void)
 	return buffer_text(&text);
 }
 
-/* The text behind an id at the begin of a line, "15b3 " of a vendor or "\t101d " of its device. */
+/* The text behind an id at the beginning of a line: "15b3 " for a vendor, "\t101d " for its
+ * device. */
 static const char *find_id(const char *from, size_t len, const char *indent, unsigned id)
 {
 	char key[24];
@@ -37,7 +37,7 @@ static const char *find_id(const char *from, size_t len, const char *indent, uns
 	return found ? found + size : NULL;
 }
 
-/* Without the legal form and other words that names of companies have in common. */
+/* The length of a company's name without the legal form and other words that many names have. */
 static size_t short_vendor(const char *name, size_t len)
 {
 	static const char *const common[] = {"Inc",          "Corporation", "Corp",       "Co",

@@ -15,15 +15,16 @@ const char *device_name(const struct uncore_device *d);
 /* "16 GT/s x16", as negotiated; "no link" without lanes, "?" when it is not known. */
 void link_text(char *into, size_t size, const struct uncore_device *port);
 
-/* The same, and what it could be when that is more: "8 GT/s x4 of 16 GT/s x16",
- * "no link, up to 16 GT/s x16". */
+/* The same, and the most that the port supports when that is more: "8 GT/s x4 of 16 GT/s x16", "no
+ * link, up to 16 GT/s x16". */
 void link_of_text(char *into, size_t size, const struct uncore_device *port);
 
 /* "0001:01:00.0 nvme0 Samsung PM9A3 (nvme)": address, the kernel's names, device_name(), the
  * driver. */
 void device_text(struct buffer *to, const struct uncore_device *d);
 
-/* The devices below a port as one line of text, "...; ...", the last ones as a count only. */
+/* The devices below a port, separated by "; ". When there are many, the text ends with the number
+ * of the others. */
 void devices_below(struct buffer *to, const struct uncore *u, const struct uncore_device *port);
 
 #endif

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Facts about the kernel's drivers, which a data file states in words: as sentences, and as
- * records. */
 #include "output/drivers.h"
 
 #include <string.h>
 
 #include "output/output.h"
 
-/* The sentence of a word. The last one, without a word, is for all others, which stand in front of
- * `rest`. */
+/* The sentence for a word of a data file. The last entry has no word: it is for all other words,
+ * and puts the word between `text` and `rest`. */
 struct sentence {
 	const char *word, *text, *rest;
 };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Facts about the kernel's drivers: sentences and records. */
+/* Facts about the kernel's drivers, which a data file states in words, as sentences and as
+ * records. */
 #ifndef CLI_DRIVERS_H
 #define CLI_DRIVERS_H
 
@@ -8,10 +9,9 @@
 #include "base/buffer.h"
 #include "uncore.h"
 
-/* The facts as sentences. */
 void driver_text(const struct uncore_driver *d, struct buffer *to);
 
-/* A record of each entry that is for PMUs of the metric. */
+/* A record for each driver whose PMUs count the metric. */
 json_t *driver_records(const struct uncore_metric *m);
 
 #endif

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* A page with all of its data, style (web/page.css) and drawing (web/page.js), which loads nothing.
- * A head, then each window as JSON, and the last one as a table, too, which needs no script. It is
- * written as it comes: what an early end leaves is a page. Of a long run it does not become too
- * large: after each MERGE_AFTER windows the next ones have twice as many intervals. The second half
- * of the time then still has MERGE_AFTER windows, more than a screen shows. */
+/* A page that contains its data, its style (web/page.css) and its script (web/page.js), and loads
+ * nothing. It has a head, then each window as JSON, and the last window also as a table, which
+ * needs no script. Each window is written at once, so that a run that is killed leaves a page that
+ * can be read. After each MERGE_AFTER windows a window has twice as many intervals, so that the
+ * page of a long run stays small. The second half of the time still has MERGE_AFTER windows, which
+ * is more than a screen shows. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,12 +19,12 @@
 extern const char web_page_css[], web_page_js[];
 
 struct html {
-	uint64_t written;      /* windows */
-	struct buffer quality; /* of the last one, as text */
+	uint64_t written;      /* windows so far */
+	struct buffer quality; /* windows_quality() of the last window */
 	struct windows *next;
 };
 
-/* As markup, or with `json` as text in a script, where no '<' may stand. */
+/* Escapes text for markup, or with `json` for a script element, in which '<' is not allowed. */
 static void put_escaped(struct buffer *to, const char *text, bool json)
 {
 	static const struct {
@@ -104,7 +105,7 @@ void html_free(struct html *h)
 	free(h);
 }
 
-/* With the rows in the first one, and the distributions in the last one. */
+/* Puts a window. The first one has the list of rows, and the last one the distributions. */
 static void put_window(struct out *out, bool last)
 {
 	json_t *quality = windows_quality(out->html->next, &out->html->quality);

@@ -8,8 +8,8 @@
 #include "output/cells.h"
 #include "output/output.h"
 
-/* 15 digits are more than any quotient here is worth, and print 0.1 as 0.1; a large whole number is
- * a count and stays exact. */
+/* 15 digits are more than the accuracy of any ratio here, and print 0.1 as 0.1. A large whole
+ * number is a count, and 17 digits keep it exact. */
 static int precision(const struct value *v)
 {
 	double real = v->type == VALUE_REAL    ? v->real
@@ -19,8 +19,8 @@ static int precision(const struct value *v)
 	return rint(real) == real && fabs(real) >= 1e15 ? 17 : 15;
 }
 
-/* Without jansson, which makes an object of each value: that would take most of the time of
- * printing an interval. False: text that needs escapes, or a number with an exponent. */
+/* Puts a value without jansson, whose object for each value would take most of the time of printing
+ * an interval. False: it is text that needs escapes, or a number with an exponent. */
 static bool put_plain(const struct value *v, struct buffer *to)
 {
 	const char *text = v->type == VALUE_TEXT ? v->text : NULL;
@@ -62,8 +62,8 @@ static bool put_plain(const struct value *v, struct buffer *to)
 	return true;
 }
 
-/* ,"name":value; jansson escapes the first 32 characters only, so that the others are cleaned
- * here. */
+/* Puts ,"name":value. jansson escapes only the first 32 characters of ASCII. Others that a terminal
+ * must not get are cleaned here. */
 static void put_member(struct buffer *to, const struct field *f)
 {
 	size_t len = strlen(f->name), start;
@@ -97,7 +97,7 @@ static void put_cell(struct out *out, const struct field *f)
 	put_member(out->to, f);
 }
 
-/* What a metric's value was made of: with these, a reader can do the arithmetic again. */
+/* The inputs of the formula, from which a reader can calculate the value again. */
 static void put_inputs(const struct out_row *row, struct buffer *to)
 {
 	const size_t count = uncore_sample_input_count(row->sample, row->index);

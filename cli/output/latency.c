@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/* A distribution of sampled latencies as text and as records. */
 #include "output/latency.h"
 
 #include <math.h>
@@ -88,7 +87,7 @@ static void put_rows(const struct latency_window *w, struct buffer *to)
 	table_free(&t);
 }
 
-/* Samples from a power of two up to the next: fewer lines than there are bins. */
+/* The samples from a power of two up to the next one: a line for each bin would be too many. */
 static uint64_t samples_from(const struct uncore_latency_row *row, uint64_t from)
 {
 	uint64_t samples = 0;
@@ -143,7 +142,7 @@ static void print_text(const struct latency_window *w, struct buffer *to)
 		put_histogram(uncore_latency_at(w->samples, i), to);
 }
 
-/* ---- records: one for each row, or where records may hold lists, one for each window ---- */
+/* ---- records: of each row for CSV, of each window where a record can contain lists ---- */
 
 static void print_row(const struct latency_window *w, const struct uncore_latency_row *row,
 		      struct out *out)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Text of `matrix`: lines are the sources of requests, columns the targets, one table for reads and
- * one for writes. The rows are metrics named matrix.FROM.TO.read.bandwidth. It is no struct view,
- * since the names of metrics, and not the places, have the lines. */
+/* Text of `matrix`: a table for reads and one for writes, with a line for each source of requests
+ * and a column for each target. The metrics are named matrix.FROM.TO.read.bandwidth. It is no
+ * struct view, since its lines come from names of metrics and not from places. */
 #include <stdio.h>
 #include <string.h>
 
@@ -10,7 +10,7 @@
 
 #define WORD 24 /* room for a source or target */
 
-/* Known words first and in this order, others behind them as they come. */
+/* The order of lines and columns. Other words follow in the order of their first rows. */
 static const char *const order[] = {"cpu", "device", "memory", "gpu",
 				    "cxl", "remote", "other",  NULL};
 
@@ -19,7 +19,7 @@ struct words {
 	size_t count;
 };
 
-/* The rows of one place: a table of reads and one of writes, with the same lines and columns. */
+/* The two tables of a place, which have the same lines and columns. */
 struct grid {
 	struct out *out;
 	const struct uncore_row_place *place;
@@ -27,7 +27,7 @@ struct grid {
 	bool holes;
 };
 
-/* Adds the word that begins the text and ends at a dot. */
+/* Adds the word in front of the first dot. */
 static void add_word(struct words *words, const char *text)
 {
 	size_t at = words->count;
@@ -100,7 +100,7 @@ static void put_place(struct out *out, const struct uncore_row_place *place)
 	static const char *const kinds[] = {"read", "write"};
 	struct grid g = {.out = out, .place = place};
 
-	/* Shown on every machine, as "n/a" where it has no counter for them. */
+	/* Each machine has these lines and columns, with "n/a" where it has no counter. */
 	add_word(&g.from, "cpu");
 	add_word(&g.from, "device");
 	add_word(&g.from, "remote");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The array of outputs, and windows of rows. */
+/* The table of outputs, and the records of rows. */
 #include "output/output.h"
 #include "output/view.h"
 
@@ -117,7 +117,7 @@ void out_row(struct out *out, struct out_row row)
 		out->row_room = out->row_room ? 2 * out->row_room : 64;
 		out->rows = cli_realloc(out->rows, out->row_room, sizeof(*out->rows));
 	}
-	/* Rounds do not keep the order of what was asked. */
+	/* In rounds, rows come in another order than the request has. */
 	for (at = out->row_count++; at && out->rows[at - 1].row->number > row.row->number; at--)
 		out->rows[at] = out->rows[at - 1];
 	out->rows[at] = row;

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The forms of output: text, CSV, JSON ... An output appends to a buffer and knows nothing of
- * metrics, vendors or sources. A new one is a file and a row of `outputs` in output.c.
- */
+/* The outputs: text, CSV, JSON ... An output appends text to a buffer, and depends on no metric,
+ * vendor or source. A new one is a file and a row of `outputs` in output.c. */
 #ifndef CLI_OUTPUT_H
 #define CLI_OUTPUT_H
 
@@ -21,26 +19,28 @@ struct cells;
 struct out;
 struct html;
 
-/* An output is for programs, with `record`, or for people, with `window` alone. One with both has
- * one record for each interval: no rounds, runs or totals. */
+/* An output for programs has `record`, an output for people only `window`. With both, it has one
+ * record for each interval, and excludes rounds, runs and totals. */
 struct output {
-	const char *name; /* "csv=wide": a form of another, by the value of its option */
-	int key;          /* of its option --NAME: a letter, or 0 when it has only the long form */
-	const char *doc; /* help of the option; NULL: it has none, a preset or default chooses it */
-	/* Prints one record at once. */
+	/* "csv=wide" is a form of "csv", which the value of the option --csv selects. */
+	const char *name;
+	int key; /* the letter of its option --NAME; 0: there is no short option */
+	/* The help of the option; NULL: there is no option, and a preset or default selects it. */
+	const char *doc;
+	/* Prints a record. */
 	void (*record)(struct out *out, const struct field *fields);
-	/* Prints a document with lists and objects in it; NULL: this output has only flat records.
-	 * Frees the document. */
+	/* Prints a document, which contains lists and objects, and frees it; NULL: this output has
+	 * only flat records. */
 	void (*document)(json_t *document, struct buffer *to);
-	/* Prints what stands before the first window, and frees `about`, the machine; NULL:
-	 * nothing. */
+	/* Prints the head before the first window. Frees `about`, which describes the machine.
+	 * NULL: there is no head. */
 	void (*begin)(struct out *out, json_t *about);
 	/* Prints all rows of a window. */
 	void (*window)(struct out *out);
-	const struct view *view; /* that view_output_window() prints: view.h */
-	const char *form; /* the value of its option that names another output; NULL: it has none */
-	const char *const *sorts; /* keys of --sort, the first is the default; NULL: it has none */
-	/* A bit for each level of rows that it shows beside each other; 0: one level. */
+	const struct view *view;  /* for view_output_window(): view.h */
+	const char *form;         /* a value of its option that selects another output, or NULL */
+	const char *const *sorts; /* keys of --sort, first the default; NULL: it has no order */
+	/* A bit for each level of rows that its table has at the same time; 0: one level. */
 	unsigned levels;
 };
 
@@ -48,29 +48,30 @@ extern const struct output outputs[];
 extern const size_t output_count;
 const struct output *output_find(const char *name);
 
-/* What stays the same for all of them. */
+/* The same for all windows. */
 struct out_setup {
 	struct uncore *machine;
 	const char *source;
 	bool simulated;
-	bool intervals;           /* several windows follow each other */
-	enum uncore_level level;  /* that was asked for: of outputs with several, MACHINE for all */
-	const char *sort;         /* one of the output's; NULL: its default */
-	const char *host;         /* NULL: not known, as of a simulation */
-	const char *separator;    /* CSV */
-	bool header;              /* CSV: a header line is due */
-	const char *command;      /* that is counted, for text; NULL: none */
-	const char *command_line; /* of uncore, */
-	const char *recorded;     /* and of the recording that is its source; NULL: none */
-	const struct uncore_device *port; /* whose PMU is tested; NULL: none */
+	bool intervals;           /* there are several windows */
+	enum uncore_level level;  /* of the request; MACHINE for all levels of an output */
+	const char *sort;         /* a key of output->sorts; NULL: the first */
+	const char *host;         /* NULL: unknown, or a simulation */
+	const char *separator;    /* between the cells of CSV */
+	bool header;              /* the header line of CSV is not yet printed */
+	const char *command;      /* that is counted, for text; NULL: there is no command */
+	const char *command_line; /* the command line of uncore */
+	const char *recorded;     /* the command line of a recording; NULL: it is not known */
+	const struct uncore_device *port; /* the root port of --check; NULL: none */
 };
 
 struct out_row {
 	const struct uncore_row *row;
 	const struct uncore_distribution *distribution; /* NULL: no short samples */
-	const struct uncore_sample *sample; /* that it is row `index` of; NULL: of several runs */
+	/* The row is its row `index`; NULL: it is a mean of several runs. */
+	const struct uncore_sample *sample;
 	size_t index;
-	double spread; /* of a mean: standard error over the mean; NaN when there is none */
+	double spread; /* the standard error of a mean, divided by the mean; NaN: it is no mean */
 };
 
 #define OUT_METRIC_ROOM 64
@@ -79,69 +80,70 @@ struct out {
 	const struct output *output;
 	struct out_setup setup;
 	struct frame frame;
-	char date[DATE_ROOM]; /* of its end */
+	char date[DATE_ROOM]; /* the date of its end */
 	struct buffer *to;
-	bool labelled;             /* that it is simulated is printed */
+	bool labelled;             /* the warning of a simulation is printed */
 	bool begun;                /* a window has been printed */
-	int status;                /* of the command, by what the last window told */
-	struct table table, below; /* of all windows: columns do not move from one to the next */
+	int status;                /* exit status that follows from the last window */
+	struct table table, below; /* kept for all windows, so that columns keep their widths */
 	/* Columns of the table that are metrics: view_columns(). */
 	struct table_column columns[TABLE_COLUMNS + 1];
 	struct out_metric {
 		char name[OUT_METRIC_ROOM], title[40];
 	} metrics[TABLE_COLUMNS];
 	size_t metric_count;
-	struct html *html;    /* the page's; NULL: another output */
-	struct buffer said;   /* what out_once() has printed, each with a NUL */
+	struct html *html;    /* state of the output html; NULL: another output */
+	struct buffer said;   /* texts of out_once() so far, each with a NUL */
 	struct out_row *rows; /* of this window */
 	size_t row_count, row_room;
-	const struct out_row *row; /* whose record is printed; NULL: of something else */
-	struct cells *cells;       /* of the latest record of each row */
+	const struct out_row *row; /* whose record is printed; NULL: the record is of no row */
+	struct cells *cells;       /* the latest record of each row */
 	size_t cell_count;
 };
 
 void out_free(struct out *out);
 
-/* A window: its rows, which are borrowed until it is printed. */
+/* A window: first each of its rows, which must stay valid until out_print() returns. */
 void out_row(struct out *out, struct out_row row);
 void out_print(struct out *out, const struct frame *frame);
 
 /* ---- parts that text outputs share: text.c ---- */
 
-/* The head of texts about a machine: nothing for a real one. */
+/* Warns that a machine is simulated; nothing for a real one. */
 void out_text_simulated(const struct uncore *u, struct buffer *to);
-/* Before counting in rounds: how many, and of how many seconds. */
+/* Announces the number of rounds and their length in seconds. */
 void out_text_rounds(struct out *out, size_t rounds, double seconds);
-/* The head of a window: that values are simulated, filters, the length of the window. */
+/* The head of a window: the warning of a simulation, the filter, the length of the window. */
 void out_text_header(struct out *out);
-/* The time of the end of the window, where several follow each other. */
+/* The time at the end of the window, if there are several windows. */
 void out_text_time(struct out *out);
-/* Makes the table unless an earlier window did. */
+/* Makes the table at the first window. */
 void out_table(const struct out *out, struct table *t, const struct table_column *columns);
-/* A legend: printed once, however many windows there are. */
+/* Prints a legend at the first call with this text. */
 void out_once(struct out *out, const char *text);
-/* The reasons of rows that are not "measured", each once; only rows of `place` unless it is
- * NULL. */
+/* Prints the reasons of rows that are not "measured", each once in all windows. `place`: of its
+ * rows only; NULL: of all rows. */
 void out_reasons(struct out *out, const struct uncore_row_place *place);
-/* Behind a value that is not measured: "~" when it is scaled, "!" when it is partial or suspect. */
+/* The mark of a quality: "~" for scaled, "!" for partial or suspect, "" for others. */
 const char *out_mark(enum uncore_quality quality);
-/* A cell: the value with its unit and a mark of its quality; empty without a row. */
+/* Puts a cell with the value, its unit and the mark of its quality. */
 void out_value(struct table *t, const struct uncore_row *row);
-/* A cell: a share of the maximum, coloured by load; empty when it is not known. */
+/* Puts a cell with a share of the maximum, coloured by load; an empty cell for NaN. */
 void out_share(struct table *t, double share);
-/* A line for each row; with the time only in the first table of the output. */
+/* Puts a line for each row. Only out->table has the time in it. */
 void out_text_rows(struct out *out, struct table *t);
-/* Keeps one row of a latency in seconds and in clocks: seconds, unless they are in doubt. Documents
- * contradict each other on which of them Zen 4 counts. */
+/* Removes one of two rows of a latency, in seconds and in clocks: the clocks, unless the seconds
+ * are suspect. Documents contradict each other on the unit that Zen 4 counts. */
 void out_choose_latencies(struct out *out);
-/* Another family has rows of the same name. */
+/* True when the window has rows of the same name from another family. */
 bool out_has_namesake(const struct out *out, const struct uncore_row *row);
 bool out_same_query(const struct uncore_row *a, const struct uncore_row *b);
 void out_place_cell(struct table *t, const struct uncore_row_place *place);
 
 /* ---- ports.c ---- */
 
-/* Families of one machine meet in a port. */
+/* Whether two rows have the same port, or the same place where there is no port. PMUs of several
+ * families can count one port. */
 bool out_same_port(const struct uncore_row_place *a, const struct uncore_row_place *b);
 
 /* ---- short samples: samples.c ---- */
@@ -149,16 +151,17 @@ bool out_same_port(const struct uncore_row_place *a, const struct uncore_row_pla
 #define OUT_UNIT_ROOM 64
 #define OUT_FIELDS_ROOM 64
 
-/* The unit of a metric's value or an event's rate, in bytes where the kernel's unit is a multiple
- * of them: what the number is to be multiplied by. */
+/* Sets the unit of a metric's value or an event's rate. Where the kernel's unit is a multiple of
+ * bytes, it is B/s. Returns the factor from the kernel's unit to this one. */
 double out_rate_unit(const struct uncore_row *row, char unit[OUT_UNIT_ROOM]);
-/* That number alone. */
+/* The same factor. */
 double out_rate_scale(const struct uncore_row *row);
-/* "3.0 % above 80.00 GB/s, longest 3.000 ms": of so many seconds; nothing without a threshold. */
+/* "3.0 % above 80.00 GB/s, longest 3.000 ms", as a share of `seconds`; nothing without a
+ * threshold. */
 void out_bursts(struct buffer *to, const struct uncore_distribution *d, const char *unit,
 		double seconds);
-/* Appends those of its short samples to the fields of a row, of which there are less than
- * OUT_FIELDS_ROOM then. */
+/* Appends fields of the short samples to the fields of a row. A row has less than OUT_FIELDS_ROOM
+ * fields with them. */
 void out_add_distribution(struct out *out, const struct uncore_distribution *d, double scale,
 			  struct field *row);
 

@@ -42,7 +42,7 @@ static struct value get_cpu(const struct uncore_row_place *place)
 	return value_id(place->cpu);
 }
 
-/* What `channel` is the number of. */
+/* The unit that the member `channel` numbers. */
 static const char *channel_label(const struct uncore_row_place *place)
 {
 	const char *kind = place->pmu ? uncore_pmu_place(place->pmu) : NULL;
@@ -88,7 +88,7 @@ bool out_is_everywhere(const struct uncore_row_place *place)
 	       place->socket < 0;
 }
 
-/* The word before the number of a channel. */
+/* The word in front of the number of a channel. */
 static const char *channel_word(const struct uncore_pmu *pmu)
 {
 	static const char *const words[][2] = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Where a row is: the members of its place, and what people read of them. */
+/* The place of a row: its members for programs, and its text for people. */
 #ifndef CLI_PLACE_H
 #define CLI_PLACE_H
 
@@ -8,7 +8,7 @@
 #include "base/json.h"
 #include "uncore.h"
 
-/* In the order of labels. */
+/* In the order of labels for Prometheus. */
 enum place_index {
 	PLACE_SOCKET,
 	PLACE_NODE,
@@ -17,12 +17,12 @@ enum place_index {
 	PLACE_ROLE,
 	PLACE_PMU,
 	PLACE_CPU,
-	PLACE_PLACED, /* members from here on follow all other fields of a record */
+	PLACE_PLACED, /* new members are added from here on: their fields end a record */
 	PLACE_COUNT = PLACE_PLACED,
 };
 
 struct place_member {
-	const char *name; /* of its field */
+	const char *name; /* the name of its field */
 	struct value (*get)(const struct uncore_row_place *place);
 	/* Its label for Prometheus; NULL: its name. */
 	const char *(*label)(const struct uncore_row_place *place);
@@ -31,15 +31,14 @@ struct place_member {
 extern const struct place_member place_members[PLACE_COUNT];
 
 struct value place_value(const struct uncore_row_place *place, enum place_index member);
-/* Appends the members from PLACE_PLACED on to the fields of a record, which end with one without
- * name and have room for them. */
+/* Appends the members from PLACE_PLACED on to the fields of a record, which must have room. */
 void place_add(const struct uncore_row_place *place, struct field *fields);
 
 /* Whether two rows have the same port, socket, node, CPU and PMU. */
 bool out_same_place(const struct uncore_row_place *a, const struct uncore_row_place *b);
 /* "port 0000:00:01.0", "uncore_imc_0, CPU 3", "socket 1, channel 2", "socket 1" ... "all" */
 void out_place(struct buffer *to, const struct uncore_row_place *place);
-/* Whether the row is of all of the machine. */
+/* Whether the row covers the whole machine. */
 bool out_is_everywhere(const struct uncore_row_place *place);
 
 #endif

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/* Many PMUs in one line. */
 #include "output/pmus.h"
 
 #include <stdlib.h>
@@ -96,7 +95,7 @@ static const char *suffix(const struct pmus *p, size_t i)
 	return name + pmu_stem(name) + 1;
 }
 
-/* Small decimal numbers become ranges; addresses are listed, the last ones left out. */
+/* Puts small decimal numbers as ranges. Addresses are listed, and the last ones left out. */
 static void put_suffixes(const struct pmus *p, size_t first, size_t count, struct buffer *to)
 {
 	auto_free int *ids = cli_realloc(NULL, count, sizeof(*ids));

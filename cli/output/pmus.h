@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* PMUs side by side: names that differ in their last number, and lists of CPUs. */
+/* Several PMUs in one line: those whose names differ only in the last number, and their CPUs. */
 #ifndef CLI_PMUS_H
 #define CLI_PMUS_H
 
@@ -22,15 +22,17 @@ void pmus_free(struct pmus *p);
 /* Freed where its block ends. */
 #define auto_pmus __attribute__((cleanup(pmus_free))) struct pmus
 
-/* Length of the name before "_NUMBER" (decimal, or hexadecimal of three digits and more); 0 when it
- * does not end in one. perf and this library take the shorter name for all of them. */
+/* The stem of a name: its length in front of "_NUMBER", which is decimal, or hexadecimal with three
+ * digits or more; 0: it does not end in a number. perf and this library take the stem for all PMUs
+ * that have it. */
 size_t pmu_stem(const char *name);
 
-/* True when PMUs of its stem are not all of one family and one identifier: the kernel has one name
- * for all parts that it does not know. */
+/* True when the PMUs of its stem have several families or identifiers. The kernel gives one name to
+ * all parts that it does not know. */
 bool pmus_mixed(const struct pmus *p, size_t i);
 
-/* How many PMUs from `first` on have its stem, and are of one kind; 0: behind the last one. */
+/* The number of PMUs from `first` on that are alike: they have its stem, and are not mixed. 0:
+ * `first` is behind the last one. */
 size_t pmus_alike(const struct pmus *p, size_t first);
 
 /* "uncore_imc_{0-7}" for `count` PMUs that are alike, or the name of one. */
@@ -42,10 +44,10 @@ void pmus_short_name(const struct pmus *p, size_t first, size_t count, struct bu
 /* Sorts, and removes equal numbers. Returns how many are left. */
 size_t pmus_sort_ids(int *ids, size_t count);
 
-/* "0-7,9" from ascending numbers. */
+/* "0-7,9" for ascending numbers. */
 void pmus_ranges(const int *ids, size_t count, struct buffer *to);
 
-/* "0,28" or "0-71": all CPUs from which they are counted. */
+/* "0,28" or "0-71": the CPUs on which these PMUs are counted. */
 void pmus_cpus(const struct pmus *p, size_t first, size_t count, struct buffer *to);
 
 #endif

@@ -13,8 +13,8 @@
 
 #define PART ".complex"
 
-/* The name from the number of a part on, "0.bandwidth" of "pcie.inbound.complex0.bandwidth"; NULL:
- * no part. */
+/* The name from the number of a part on: "0.bandwidth" in "pcie.inbound.complex0.bandwidth"; NULL:
+ * the metric is not of a part. */
 static const char *part_of(const char *name)
 {
 	const char *part = strstr(name, PART);
@@ -27,8 +27,8 @@ bool out_same_port(const struct uncore_row_place *a, const struct uncore_row_pla
 	return a->port ? a->port == b->port : !b->port && out_same_place(a, b);
 }
 
-/* Two PMUs of one root complex or stack, of which each has other metrics: their names have the same
- * numbers. */
+/* Whether two PMUs belong to one root complex or stack, and have different metrics. Their names
+ * then have the same numbers. */
 static bool same_unit(const struct uncore_row *a, const struct uncore_row *b)
 {
 	const struct uncore_pmu *p = a->place->pmu, *q = b->place->pmu;
@@ -62,7 +62,7 @@ bool ports_same_line(const struct uncore_row *a, const struct uncore_row *b)
 	       (!x || strncmp(x, y, strcspn(x, ".") + 1) == 0);
 }
 
-/* The metric's name without the part. */
+/* The metric's name without its part. */
 static void put_name(char name[OUT_METRIC_ROOM], const struct uncore_row *row)
 {
 	const char *part = part_of(row->query->name);
@@ -111,8 +111,8 @@ static void put_value(struct table *t, const struct uncore_row *row)
 		table_cell(t, "n/a");
 }
 
-/* A PMU that every socket has is named with the socket, and not with the CPU from which it is
- * read. */
+/* A PMU that counts on several sockets is named with the socket, and not with the CPU that reads
+ * it. */
 static void put_place(struct table *t, const struct uncore_row *row)
 {
 	const struct uncore_pmu *pmu = row->place->pmu;
@@ -136,7 +136,7 @@ static void put_place(struct table *t, const struct uncore_row *row)
 	table_cell(t, "%s", "");
 }
 
-/* Where a PMU counts several ports together: the devices below them. */
+/* Puts the devices below all ports that the PMU counts together. */
 static void put_known(struct buffer *to, const struct uncore *u, const struct uncore_pmu *pmu)
 {
 	for (size_t i = 0; i < uncore_device_count(u); i++) {
@@ -155,20 +155,20 @@ static void put_known(struct buffer *to, const struct uncore *u, const struct un
 
 /* ---- the lines, and their order ---- */
 
-/* What the rows of a line are together. */
+/* A line, with sums over its rows. */
 struct line {
 	const struct view_line *of;
-	double share;          /* the largest part of what the link can carry in one direction */
-	double key;            /* of the order: the largest comes first */
-	bool bandwidth;        /* there are bandwidths, */
-	bool busy;             /* and one of them is not known to be 0 */
-	bool idle;             /* else: it is in no line of the table, unless it is the only one */
-	bool valued, positive; /* a row has a value, and one above 0 */
+	double share;          /* the largest bandwidth, as a share of the link in one direction */
+	double key;            /* lines are in descending order of it */
+	bool bandwidth;        /* it has a row of a bandwidth */
+	bool busy;             /* a bandwidth is above 0, or its value is in doubt */
+	bool idle;             /* not in the table, but in one sentence with others */
+	bool valued, positive; /* a row has a value, or one above 0 */
 };
 
 const char *const ports_sorts[] = {"traffic", "in", "out", "share", "latency", "place", NULL};
 
-/* What the row adds to the line's key: the rows of one kind are added up. */
+/* What a row adds to the key of its line. */
 static double key_of(const char *sort, const struct uncore_row *row)
 {
 	const char *unit = strcmp(sort, "latency") == 0 ? "s" : "B/s";
@@ -198,7 +198,7 @@ static struct line *line_of(struct line *lines, const struct uncore_row *row)
 	return lines;
 }
 
-/* Sorts the lines by their keys. */
+/* Makes the lines, in their order. */
 static struct line *make_lines(const struct out *out, const struct view_line *of, size_t count)
 {
 	const char *sort = out->setup.sort ? out->setup.sort : ports_sorts[0];
@@ -249,7 +249,7 @@ static void put_line(struct out *out, const struct line *line)
 	table_end_row(t, buffer_text(&below));
 }
 
-/* One sentence for all of them, with the names of the devices below. */
+/* Puts one sentence for all idle ports, with the names of the devices below them. */
 static void put_idle(const struct out *out, const struct line *lines, size_t count)
 {
 	auto_buffer text = {0};
@@ -277,7 +277,7 @@ static void put_idle(const struct out *out, const struct line *lines, size_t cou
 	buffer_wrap(out->to, 0, text_columns(), text.data);
 }
 
-/* Bandwidths can be added up. */
+/* Puts the sums of bandwidths. Other metrics have no sum. */
 static void put_sum(struct out *out)
 {
 	struct table *t = &out->table;
@@ -295,7 +295,7 @@ static void put_sum(struct out *out)
 
 			if (column_of(out, row) != i)
 				continue;
-			/* The sum then misses a part. */
+			/* The sum then lacks this part. */
 			if (quality == UNCORE_UNAVAILABLE)
 				quality = UNCORE_PARTIAL;
 			adds = adds && strcmp(row->query->unit, "B/s") == 0;
@@ -361,8 +361,8 @@ static void put_legend(struct out *out, bool summed)
 			      "all devices.");
 }
 
-/* An idle port has no latency: "-" is enough, without the reason. Removes such rows; true when
- * there were some in a line that was printed. */
+/* Removes latencies without a value of ports where nothing was read: "-" is enough, without a
+ * reason. True when a printed line had one. */
 static bool remove_idle(struct out *out, struct line *lines)
 {
 	size_t kept = 0;

@@ -13,7 +13,7 @@ static bool is_collected(const struct print *p)
 	return p->cli->collector && p->o->output->record;
 }
 
-/* For programs, but a table of columns. */
+/* Whether it has a record for each interval: csv=wide. */
 static bool is_wide(const struct output *o)
 {
 	return o->record && o->window;
@@ -31,9 +31,10 @@ static int check(void *context)
 			   o->name);
 }
 
-/* ---- the text, which goes to the file, or to a collector ---- */
+/* ---- text for a file or a collector ---- */
 
-/* The header of CSV comes before the records of all recordings. */
+/* Gives the text to the collector. The header of CSV is kept, since it comes only once, before the
+ * records of all recordings. */
 static int collect(struct print *p)
 {
 	struct cli_collector *c = p->cli->collector;
@@ -59,7 +60,7 @@ static int flush(struct print *p)
 	return writer_flush(&p->writer);
 }
 
-/* ---- what stands before the first window ---- */
+/* ---- opening ---- */
 
 static int begin(struct print *p)
 {
@@ -109,7 +110,7 @@ static int open_print(void *context)
 	for (char **word = words; word && *word; word++)
 		buffer_printf(&p->command, "%s%s", word == words ? "" : " ", *word);
 	buffer_add(&p->command, "", 1);
-	p->writer.exact = o->output->record; /* for programs: each record is cleaned by itself */
+	p->writer.exact = o->output->record; /* records for programs are clean already */
 	p->writer.piece = p->request->when.interval_ns ? "interval" : "result";
 	p->out = (struct out){.output = o->output, .setup = setup_of(p), .to = &p->writer.text};
 	return !status && o->output->begin ? begin(p) : status;
@@ -125,7 +126,7 @@ static int begin_rounds(void *context, size_t count, double seconds)
 	return flush(p);
 }
 
-/* Which recording it is; a simulation has a label already. */
+/* Names the recording that the rows come from. A recording of a simulation has a label already. */
 static int start(void *context, bool again)
 {
 	struct print *p = context;
@@ -160,9 +161,10 @@ static int take(void *context, const struct frame *f)
 					 .row = frame_row(f, i),
 					 .distribution = uncore_sample_distribution(f->sample, i),
 					 .spread = NAN});
-	if (!f->round) /* the length of a round, which the last one may not reach */
+	/* The head has the length of the first round, since the last one may be shorter. */
+	if (!f->round)
 		p->out.frame = *f;
-	/* A table has the rows of all rounds. */
+	/* A table gets the rows of all rounds, and is printed at the end of the run. */
 	if (p->o->output->record || f->round_count == 1)
 		out_print(&p->out, f);
 	return is_collected(p) ? collect(p) : flush(p);
@@ -183,7 +185,7 @@ static int end(void *context)
 
 	if (p->request->when.repeat > 1)
 		repeat_print(&p->repeat, &p->out);
-	/* Here a signal still ends waiting for a reader. */
+	/* A signal also ends waiting for a reader of the last text. */
 	p->writer.signal_fd = p->sink.stop_fd;
 	return writer_close(&p->writer);
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The sink for people and programs that read text: any of the outputs, to standard output or a
- * file. */
+/* The sink that prints windows with an output, to standard output or a file. */
 #ifndef CLI_PRINT_H
 #define CLI_PRINT_H
 
@@ -12,13 +11,13 @@
 
 struct print_options {
 	const struct output *output;
-	const char *separator; /* CSV */
+	const char *separator; /* between the cells of CSV */
 	const char *file;      /* NULL: standard output */
 	bool append;
 	const char *sort; /* NULL: the default of the output */
 	bool summary;
-	const struct uncore_device *port;   /* that the view is for; NULL: none */
-	json_t *(*about)(struct uncore *u); /* the machine, for outputs with `begin` */
+	const struct uncore_device *port;   /* the root port of --check; NULL: none */
+	json_t *(*about)(struct uncore *u); /* describes the machine for `begin` of an output */
 };
 
 struct print {
@@ -29,15 +28,15 @@ struct print {
 	/* Private: */
 	struct writer writer;
 	struct out out;
-	struct buffer command; /* its words, for the header */
+	struct buffer command; /* the words of the command */
 	struct repeat repeat;
-	bool taken; /* a window */
+	bool taken; /* a window was taken */
 };
 
 /* Makes the sink; the options are borrowed until print_close(). */
 void print_init(struct print *p, struct cli *cli, const struct request *request,
 		const struct print_options *o);
-/* Frees it. `status` is that of the loop; returns the one of the command. */
+/* Frees the sink. Returns `status` of the loop, or the status of the output if that is 0. */
 int print_close(struct print *p, int status);
 
 #endif

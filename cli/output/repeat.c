@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Means over runs. The spread is the standard error of the mean over the mean, as perf stat -r has
- * it: the uncertainty of the mean, not the difference between single runs. */
+/* Means over runs. The spread is the standard error of the mean, divided by the mean, as in perf
+ * stat -r. It is the uncertainty of the mean, and not the difference between single runs. */
 #include "output/repeat.h"
 
 #include <math.h>
@@ -14,7 +14,8 @@ static bool same_row(const struct uncore_row *a, const struct uncore_row *b)
 	       out_same_query(a, b);
 }
 
-/* The row of earlier runs, or a new one. Rows come in the same order in every run: `hint`. */
+/* The row of earlier runs, or a new one. Runs have the same rows in the same order, so that the row
+ * is tried first that has the index `hint`. */
 static struct repeat_row *find(struct repeat *r, const struct uncore_row *row, size_t hint)
 {
 	struct repeat_row *new;
@@ -36,7 +37,7 @@ static struct repeat_row *find(struct repeat *r, const struct uncore_row *row, s
 	new->query.unit = cli_copy(row->query->unit);
 	new->query.filter = cli_copy(row->query->filter);
 	new->row.reason = NULL;
-	new->row.low = new->row.high = NAN; /* those of one run */
+	new->row.low = new->row.high = NAN; /* bounds are valid for one run only */
 	return new;
 }
 
@@ -46,8 +47,8 @@ static void add_value(struct repeat_row *into, const struct uncore_row *row)
 
 	if (!into->values++)
 		into->worst = row->quality;
-	/* The value of a percentile is one of its bounds; that of a rate lies between them. Several
-	 * bins reach from the begin of the first to the end of the last. */
+	/* The value of a percentile is one of its bounds, and that of a rate lies between them. The
+	 * bins of several runs reach from the beginning of the lowest to the end of the highest. */
 	if (isfinite(row->low) && (!isfinite(row->high) || row->value >= row->high)) {
 		into->bin = true;
 		into->open |= !isfinite(row->high);
@@ -101,8 +102,8 @@ static void finish(struct repeat_row *row, unsigned runs)
 	row->row.quality = row->worst;
 	if (row->values == runs || !row->values)
 		return;
-	/* A mean of fewer runs than the header gives is partial; an extrapolated one may be above
-	 * the true one. */
+	/* A mean over fewer runs than the head gives is partial. A scaled value may be above the
+	 * true one, so that such a mean is suspect. */
 	buffer_printf(&reason, "no value in %u of %u runs: %s", runs - row->values, runs,
 		      row->row.reason ? row->row.reason : "");
 	free((char *)row->row.reason);

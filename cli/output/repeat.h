@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Rows of several runs of a command as means with their spread. */
+/* Rows as means over several runs of a command, with their spread. */
 #ifndef CLI_REPEAT_H
 #define CLI_REPEAT_H
 
@@ -8,15 +8,15 @@
 #include "output/output.h"
 
 struct repeat_row {
-	struct uncore_row row;         /* with strings of its own; of the first run */
-	struct uncore_row_query query; /* of it */
+	struct uncore_row row;         /* the row of the first run, with copies of its strings */
+	struct uncore_row_query query; /* `row` points to these */
 	struct uncore_row_place place;
 	struct uncore_row_counted counted;
 	double mean, m2;           /* Welford: mean and sum of squared deviations of the values */
 	unsigned values;           /* runs with a value */
-	enum uncore_quality worst; /* of those; of all when none has one */
+	enum uncore_quality worst; /* of these runs; of all runs if all lack a value */
 	bool bin;                  /* a percentile: only its bin is known, and bins have no mean */
-	bool open;                 /* and once it was the last bin, which has no end */
+	bool open;                 /* in a run the bin was the last one, which has no upper bound */
 };
 
 struct repeat {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What short samples show and the mean of an interval hides: percentiles, the largest value, the
- * time above a share of the ceiling, and the longest burst. */
+/* Short samples show what the mean of an interval hides: percentiles, the largest value, the time
+ * above a share of the ceiling, and the longest burst. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,7 +33,7 @@ double out_rate_unit(const struct uncore_row *row, char unit[OUT_UNIT_ROOM])
 	return scale;
 }
 
-/* When a burst began, in seconds as in struct frame. */
+/* The beginning of the longest burst, in seconds as in struct frame; NaN: there was no burst. */
 static double burst_time(const struct out *out, const struct uncore_distribution *d)
 {
 	const struct frame *f = &out->frame;
@@ -42,8 +42,8 @@ static double burst_time(const struct out *out, const struct uncore_distribution
 			   : NAN;
 }
 
-/* [index, samples, seconds] of each bin, and for values of 0 or less null as index. A scale is a
- * power of 2. */
+/* [index, samples, seconds] for each bin. The bin of values of 0 or less has null as index. The
+ * scale is a power of 2, so that it shifts the indices. */
 static json_t *bins_of(const struct uncore_distribution *d, double scale)
 {
 	int shift = (int)lround(log2(scale) * UNCORE_BINS_PER_OCTAVE);
@@ -65,7 +65,7 @@ void out_add_distribution(struct out *out, const struct uncore_distribution *d, 
 			  struct field *row)
 {
 	bool above = isfinite(d->threshold);
-	/* Where there are lists, and once for the whole time. */
+	/* Bins need an output with lists, and are printed once, for the whole time. */
 	bool bins = (out->output->document || out->output->begin) &&
 		    (out->frame.total || !out->setup.intervals);
 	const struct field fields[] = {
@@ -92,7 +92,7 @@ void out_add_distribution(struct out *out, const struct uncore_distribution *d, 
 	memcpy(row, fields, sizeof(fields));
 }
 
-/* ---- the output `samples` ---- */
+/* ---- the output `samples`: a line for each row, so that it is no struct view ---- */
 
 static const struct table_column columns[] = {
 	{"TIME", TABLE_RIGHT},
@@ -108,8 +108,8 @@ static const struct table_column columns[] = {
 	{0},
 };
 
-/* With a unit of its own where it is not that of the line. A percentile is right to 1.1 %: it has
- * three digits, unless they would be above `most`. */
+/* Puts a value, with its unit if that is not the unit of the line. A percentile is accurate to
+ * 1.1 %, so that it has three digits, unless these give a number above `most`. */
 static void put_value(struct table *t, double value, double most, const char *unit,
 		      const char *line_unit)
 {
@@ -123,7 +123,7 @@ static void put_value(struct table *t, double value, double most, const char *un
 	human_value(&h, rounded ? strtod(text, NULL) : value, unit);
 	len = strlen(h.number);
 	if (rounded && strchr(h.number, '.') && !strchr(h.number, 'e') && h.number[len - 1] == '0')
-		h.number[len - (h.number[len - 2] == '.' ? 2 : 1)] = '\0'; /* its fourth digit */
+		h.number[len - (h.number[len - 2] == '.' ? 2 : 1)] = '\0'; /* a 0 */
 	if (!isfinite(value) || value == 0 || strcmp(h.unit, line_unit) == 0)
 		table_cell(t, "%s", h.number);
 	else

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Text for people: what its outputs share, and the output `text`: aligned columns, a unit that
- * suits the value, the quality and its reason. */
+/* Text for people: the parts that its outputs share, and the output `text`, a line for each row
+ * with its value, unit, quality and reason. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -41,7 +41,7 @@ void out_text_header(struct out *out)
 	if (out->begun && (out->setup.intervals || out->frame.total))
 		return;
 	put_label(out);
-	/* One run has one filter for all its metrics, and none for events. */
+	/* All metrics of a run have the same filter, and events have no filter. */
 	for (size_t i = 0; !filter && i < out->row_count; i++)
 		filter = out->rows[i].row->query->filter;
 	if (filter)
@@ -69,7 +69,7 @@ void out_text_time(struct out *out)
 		buffer_printf(out->to, "%.6f s\n", out->frame.time);
 }
 
-/* Nothing for a value that is good. */
+/* A measured value has no colour. */
 static const char *color_of(enum uncore_quality quality)
 {
 	switch (quality) {
@@ -145,7 +145,7 @@ static bool are_alike(const char *a, const char *b)
 	return !*a && !*b;
 }
 
-/* Remembers a text; true: there was none like it. */
+/* Keeps the text. False: an equal one was printed before, apart from numbers. */
 static bool is_new(struct out *out, const char *text)
 {
 	for (size_t at = 0; at < out->said.len; at += strlen(out->said.data + at) + 1)
@@ -206,8 +206,8 @@ static const struct table_column columns[] = {
 	{"RATE", TABLE_RIGHT},  {0},
 };
 
-/* A percentile is known only as a bin of a histogram and printed as its bounds. Any other value
- * lies between its bounds, and half their distance is printed as its spread. */
+/* Puts value, unit and spread. A percentile is known only as a bin of a histogram: its bounds are
+ * printed. The spread of any other value is half the distance of its bounds. */
 static void put_value(struct table *t, const struct uncore_row *row, double spread)
 {
 	struct human value, low;
@@ -232,7 +232,7 @@ static void put_value(struct table *t, const struct uncore_row *row, double spre
 		table_cell(t, "%s", "");
 }
 
-/* What an event counted in each second. */
+/* Puts the rate of an event. */
 static void put_rate(struct table *t, const struct uncore_row *row)
 {
 	char unit[60];
@@ -289,7 +289,7 @@ static void put_row(struct out *out, struct table *t, const struct out_row *kept
 	table_cell(t, "%s%s%s%s", color, uncore_quality_name(row->quality), text,
 		   *color ? COLOR_END : "");
 	put_rate(t, row);
-	/* The reason, or the share of the ceiling if the row has no reason. */
+	/* The note: the reason, or else the share of the ceiling. */
 	*text = '\0';
 	if (!row->reason && isfinite(row->value / row->ceiling)) {
 		human_value(&ceiling, row->ceiling, row->query->unit);
@@ -316,9 +316,8 @@ bool out_has_namesake(const struct out *out, const struct uncore_row *row)
 void out_text_rows(struct out *out, struct table *t)
 {
 	const struct uncore_row *last = NULL;
-	bool family = false; /* is printed: another one has rows of the same name */
+	bool family = false; /* is printed, since another family has the name, too */
 
-	/* The widths of columns stay from window to window. */
 	out_table(out, t, columns);
 	for (size_t i = 0; i < out->row_count; i++) {
 		const struct uncore_row *row = out->rows[i].row;
@@ -362,7 +361,7 @@ void out_choose_latencies(struct out *out)
 			other = i;
 		memmove(out->rows + other, out->rows + other + 1,
 			(--out->row_count - other) * sizeof(*out->rows));
-		i -= other <= i; /* the next row has moved here */
+		i -= other <= i; /* the row behind it is here now */
 	}
 }
 

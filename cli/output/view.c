@@ -69,7 +69,7 @@ struct view_line *view_lines(const struct out *out, size_t *count, view_same *sa
 
 /* ---- views ---- */
 
-/* TABLE_COLUMNS: none. */
+/* The column of a row; TABLE_COLUMNS: the table has no column for it. */
 static size_t column_of(const struct out *out, const struct uncore_row *row)
 {
 	const struct view *v = out->output->view;
@@ -108,8 +108,8 @@ static int compare_places(const void *a, const void *b)
 	return x->number < y->number ? -1 : x->number > y->number;
 }
 
-/* Moves the rows that have a cell to the front; returns how many. A column has one family in each
- * line: a second one that counts the same is left to the table below. */
+/* Moves the rows that have a cell to the front, and returns their number. A cell has one row: the
+ * row of a second family that counts the same is left to the table below. */
 static size_t take_rows(struct out *out)
 {
 	const struct view *v = out->output->view;
@@ -133,7 +133,8 @@ static size_t take_rows(struct out *out)
 	return taken;
 }
 
-/* The share of the ceiling where it is known, else the time in which the bus was busy. */
+/* Puts the share of the ceiling where it is known, and else the share of time in which the bus was
+ * busy. */
 static void put_peak(struct out *out, const struct view_line *line, bool *ceiling, bool *is_busy)
 {
 	size_t peak = out->output->view->peak;
@@ -208,12 +209,12 @@ void view_output_window(struct out *out)
 	taken = out->row_count = take_rows(out);
 	lines = view_lines(out, &count, v->same, column_of);
 	put_lines(out, lines, count);
-	/* A socket whose nodes are not known has its sum in the line, and no line for them. */
+	/* Where the nodes of a socket are unknown, the reason is in a row without a line. */
 	if (out->setup.level == UNCORE_LEVEL_NODE && taken)
 		out->row_count = all;
 	out_reasons(out, NULL);
-	/* Other rows exist at several levels: those with a socket are kept at level socket, else
-	 * those without one. */
+	/* Rows of other metrics exist at several levels: the level of the socket is kept with
+	 * --per-socket, and the level of the machine without it. */
 	for (size_t i = taken; i < all; i++) {
 		const struct uncore_row_place *place = out->rows[i].row->place;
 

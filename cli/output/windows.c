@@ -10,18 +10,18 @@
 
 struct windows {
 	uint64_t intervals; /* in it */
-	struct frame frame; /* of all of them */
+	struct frame frame; /* of the last one, with sums of `window` and `missed` */
 	struct window_row {
-		double value, rate;          /* means, or the sum of an event's counts; NaN: none */
-		double seconds;              /* with a value */
-		double least, most;          /* short sample, or interval */
+		double value, rate; /* means; the value of an event is a sum; NaN: no value */
+		double seconds;     /* the time in which it had a value */
+		double least, most; /* of short samples, or else of intervals */
 		enum uncore_quality quality; /* the worst */
-		char *reason;                /* of that */
+		char *reason;                /* the reason of this quality */
 	} * rows;
 	size_t row_count;
 };
 
-/* True for an event, unless it is a state. */
+/* Whether a row is shown as a rate: an event, unless its value is a state. */
 static bool is_rate(const struct uncore_row *row)
 {
 	return !row->query->family && (isfinite(row->rate) || !isfinite(row->value));
@@ -93,7 +93,7 @@ static void merge_row(struct window_row *to, const struct out_row *from, double 
 	to->rate += (rate - to->rate) * seconds / to->seconds;
 }
 
-/* Begins the next window. */
+/* Makes the window empty. */
 static void clear(struct windows *w, size_t row_count)
 {
 	for (size_t i = 0; i < w->row_count; i++)

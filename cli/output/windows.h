@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Windows of rows as web/page.js takes them: a list of the rows, then lists of their values. */
+/* Windows of rows for web/page.js: a list of the rows, then lists of their values. */
 #ifndef CLI_WINDOWS_H
 #define CLI_WINDOWS_H
 
@@ -14,20 +14,20 @@ struct out;
 struct windows;
 struct windows *windows_new(void);
 void windows_free(struct windows *w);
-/* So many intervals are in it. */
+/* The number of intervals in it. */
 uint64_t windows_intervals(const struct windows *w);
 
 /* Adds the rows of an interval. */
 void windows_add(struct windows *w, const struct out *out);
-/* The window; out->rows are those of its last interval. Their distributions are in it with
- * `distributions`. The next window is empty then. */
+/* Returns the window, and begins the next one. out->rows must be those of its last interval.
+ * `distributions`: it also has their distributions. */
 json_t *windows_take(struct windows *w, struct out *out, bool distributions);
-/* Its rows that are not measured, each with quality and reason; before windows_take(). NULL: as in
- * the window before, of which `said` has the text. */
+/* Call before windows_take(): returns the rows of the window that are not measured, each with
+ * quality and reason. NULL: they are those of the window before, whose text is in `said`. */
 json_t *windows_quality(const struct windows *w, struct buffer *said);
-/* Distributions of the rows' short samples, in the order of the rows. */
+/* The distributions of short samples, in the order of the rows. */
 json_t *windows_distributions(struct out *out);
-/* What the rows have in all windows. */
+/* The list of rows, with what is the same in all windows. */
 json_t *windows_rows(const struct out *out);
 
 #endif
