@@ -4,7 +4,6 @@
 #include <fnmatch.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -13,7 +12,6 @@
 #include "commands/documents.h"
 #include "commands/options.h"
 #include "commands/proofs.h"
-#include "output/drivers.h"
 #include "output/output.h"
 #include "output/pmus.h"
 
@@ -24,20 +22,21 @@ struct explain_options {
 
 /* ---- the perf line ---- */
 
-/* Length of the name that perf takes for all PMUs of an event: "uncore_imc" of "uncore_imc_0". */
-static size_t stem_of(const struct uncore_metric_event *event)
+/* Length of the name that perf takes for this PMU, or for several that are alike: "uncore_imc" of
+ * "uncore_imc_0". */
+static size_t stem_of(const struct uncore_pmu *pmu, bool several)
 {
-	const char *name = uncore_pmu_name(event->pmu);
-	size_t stem = event->pmu_count > 1 ? pmu_stem(name) : 0;
+	const char *name = uncore_pmu_name(pmu);
+	size_t stem = several ? pmu_stem(name) : 0;
 
 	return stem ? stem : strlen(name);
 }
 
 static bool same_pmu(const struct uncore_metric_event *a, const struct uncore_metric_event *b)
 {
-	size_t stem = stem_of(a);
+	size_t stem = stem_of(a->pmu, a->pmu_count > 1);
 
-	return stem == stem_of(b) &&
+	return stem == stem_of(b->pmu, b->pmu_count > 1) &&
 	       strncmp(uncore_pmu_name(a->pmu), uncore_pmu_name(b->pmu), stem) == 0;
 }
 
@@ -55,27 +54,9 @@ static bool opens_group(const struct uncore_metric *m, size_t i)
 	return true;
 }
 
-static bool is_of_family(const struct uncore_pmu *pmu, const char *family)
+static bool is_of_family(const struct uncore_pmu *pmu, const void *family)
 {
-	return uncore_pmu_family(pmu) && strcmp(uncore_pmu_family(pmu), family) == 0;
-}
-
-/* How much of the i-th PMU's name perf needs to find it and its like; 0: an earlier PMU of the
- * family has this stem. Those of two sockets may differ within the name
- * ("nvidia_pcie_pmu_1_rc_0"). */
-static size_t new_stem(const struct uncore *u, const char *family, size_t i)
-{
-	const char *name = uncore_pmu_name(uncore_pmu_at(u, i));
-	size_t stem = pmu_stem(name);
-
-	for (size_t k = 0; stem && k < i; k++) {
-		const struct uncore_pmu *pmu = uncore_pmu_at(u, k);
-
-		if (is_of_family(pmu, family) && pmu_stem(uncore_pmu_name(pmu)) == stem &&
-		    strncmp(uncore_pmu_name(pmu), name, stem) == 0)
-			return 0;
-	}
-	return stem ? stem : strlen(name);
+	return cli_same(uncore_pmu_family(pmu), family);
 }
 
 /* The events of this event's kind of PMU, on the PMUs that perf finds by the name. Only on one PMU
@@ -102,30 +83,27 @@ static void put_events(const struct uncore_metric *m, size_t first, const char *
  * that perf could open. */
 static void put_perf(const struct uncore *u, const struct uncore_metric *m, struct buffer *to)
 {
-	const char *family = uncore_metric_family(m);
-	size_t all = 0;
+	auto_pmus p = {0};
 
 	if (strncmp(uncore_source(u), "regs:", 5) == 0)
 		return;
-	for (size_t i = 0; i < uncore_pmu_count(u); i++)
-		all += is_of_family(uncore_pmu_at(u, i), family);
+	pmus_select(&p, u, is_of_family, uncore_metric_family(m));
 	for (size_t i = 0; i < uncore_metric_event_count(m); i++) {
 		const struct uncore_metric_event *event = uncore_metric_event_at(m, i);
 
 		if (!event->pmu || !opens_group(m, i))
 			continue;
 		buffer_puts(to, to->len ? "" : "perf stat -a");
-		if (event->pmu_count == 1 || event->pmu_count != all) {
-			put_events(m, i, uncore_pmu_name(event->pmu), stem_of(event), to);
+		if (event->pmu_count == 1 || event->pmu_count != p.count) {
+			put_events(m, i, uncore_pmu_name(event->pmu),
+				   stem_of(event->pmu, event->pmu_count > 1), to);
 			continue;
 		}
-		for (size_t k = 0; k < uncore_pmu_count(u); k++) {
-			const struct uncore_pmu *pmu = uncore_pmu_at(u, k);
-			size_t stem = is_of_family(pmu, family) ? new_stem(u, family, k) : 0;
-
-			if (stem)
-				put_events(m, i, uncore_pmu_name(pmu), stem, to);
-		}
+		/* PMUs of two sockets may differ within the name, "nvidia_pcie_pmu_1_rc_0". */
+		for (size_t k = 0; k < p.count; k++)
+			if (pmus_begin_stem(&p, k))
+				put_events(m, i, uncore_pmu_name(p.items[k]),
+					   stem_of(p.items[k], true), to);
 	}
 	if (to->len)
 		buffer_puts(to, " -- sleep 1");
@@ -223,7 +201,8 @@ static void event_text(const struct uncore_metric_event *event, struct buffer *t
 	else
 		buffer_printf(&text, "  on %s\n", name);
 	if (event->pmu) {
-		buffer_printf(to, "%12s%.*s/%s/", "", (int)stem_of(event), name, event->terms);
+		buffer_printf(to, "%12s%.*s/%s/", "",
+			      (int)stem_of(event->pmu, event->pmu_count > 1), name, event->terms);
 		if (to->len - begin + text.len >= text_columns())
 			buffer_printf(to, "\n%12s%s", "", text.data);
 		else
@@ -286,6 +265,75 @@ static void deciders_text(struct uncore *u, const struct uncore_metric *m, struc
 	json_decref(array);
 }
 
+/* ---- what a data file states in words about a driver of the kernel ---- */
+
+/* The sentence for a word of a data file. The last entry has no word: it is for all other words,
+ * and puts the word between `text` and `rest`. */
+struct sentence {
+	const char *word, *text, *rest;
+};
+
+static const struct sentence counts[] = {
+	{"unknown", "It is unknown what one PMU counts.", NULL},
+	{NULL, "One PMU counts one ", "."},
+};
+
+static const struct sentence cpus[] = {
+	{"near", "A CPU of the cpumask is where the hardware is.", NULL},
+	{"reader",
+	 "A CPU of the cpumask only reads: it does not show the socket and NUMA node of the hardware.",
+	 NULL},
+	{"node",
+	 "A CPU of the cpumask only reads: the hardware is in the NUMA node of the PMU's device.",
+	 NULL},
+	{NULL, "Whether a CPU of the cpumask is where the hardware is, is ", "."},
+};
+
+static const struct sentence each[] = {
+	{"cpu", "Each CPU of the cpumask has a register of its own.", NULL},
+	{"machine", "Any CPU of the cpumask reads the same register, and one is counted.", NULL},
+	{"unknown", "It is unknown which CPUs of the cpumask read the same register.", NULL},
+	{NULL,
+	 "One CPU of the cpumask is counted where several read the same register: all of one ",
+	 "."},
+};
+
+static const struct sentence hardware[] = {
+	{"never", "Every PMU has its hardware.", NULL},
+	{"possible", "PMUs may be registered for hardware that is absent or not populated.", NULL},
+	{NULL, "Whether PMUs may be registered for hardware that is absent or not populated, is ",
+	 "."},
+};
+
+static const struct sentence numbers[] = {
+	{"none", "Names have no number of a unit.", NULL},
+	{"unknown", "It is unknown within what the number in a name is unique.", NULL},
+	{NULL, "The number in a name is unique within the ", "."},
+};
+
+static void put_fact(struct buffer *to, const struct sentence *s, const char *word)
+{
+	while (s->word && strcmp(s->word, word) != 0)
+		s++;
+	buffer_printf(to, "%s%s%s%s", to->len ? " " : "", s->text, s->word ? "" : word,
+		      s->word ? "" : s->rest);
+}
+
+static void driver_text(const struct uncore_driver *d, struct buffer *to)
+{
+	put_fact(to, counts, d->counts);
+	put_fact(to, cpus, d->cpu);
+	put_fact(to, each, d->each);
+	put_fact(to, hardware, d->without_hardware);
+	if (d->absent)
+		buffer_printf(to, " Units %s have none%s%s%s%s.", d->absent,
+			      d->where ? " where there is " : "", d->where ? d->where : "",
+			      d->unless ? " unless there is " : "", d->unless ? d->unless : "");
+	put_fact(to, numbers, d->number);
+	if (d->pmus)
+		buffer_printf(to, " (PMUs %s)", d->pmus);
+}
+
 static void drivers_text(const struct uncore_metric *m, struct buffer *to)
 {
 	const struct uncore_driver *d;
@@ -298,6 +346,8 @@ static void drivers_text(const struct uncore_metric *m, struct buffer *to)
 		sentence(to, "", d->evidence);
 	}
 }
+
+/* ---- text of metrics ---- */
 
 void explain_text(const struct cli *cli, const struct uncore_metric **metrics, size_t count,
 		  struct buffer *to)
@@ -333,6 +383,28 @@ void explain_text(const struct cli *cli, const struct uncore_metric **metrics, s
 }
 
 /* ---- documents ---- */
+
+static json_t *driver_records(const struct uncore_metric *m)
+{
+	json_t *array = json_array();
+	const struct uncore_driver *d;
+
+	for (size_t i = 0; (d = uncore_metric_driver_at(m, i)); i++)
+		json_push(array, json_record((const struct field[]){
+					 {"pmus", value_text(d->pmus)},
+					 {"counts", value_text(d->counts)},
+					 {"cpu", value_text(d->cpu)},
+					 {"each", value_text(d->each)},
+					 {"without_hardware", value_text(d->without_hardware)},
+					 {"absent", value_text(d->absent)},
+					 {"where", value_text(d->where)},
+					 {"unless", value_text(d->unless)},
+					 {"number", value_text(d->number)},
+					 {"evidence", value_text(d->evidence)},
+					 {0},
+				 }));
+	return array;
+}
 
 static json_t *event_record(const struct uncore_metric_event *event)
 {

@@ -64,6 +64,14 @@ bool pmus_mixed(const struct pmus *p, size_t i)
 	return false;
 }
 
+bool pmus_begin_stem(const struct pmus *p, size_t i)
+{
+	for (size_t k = 0; k < i; k++)
+		if (same_stem(p, k, i))
+			return false;
+	return true;
+}
+
 size_t pmus_alike(const struct pmus *p, size_t first)
 {
 	size_t count = 1;

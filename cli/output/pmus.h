@@ -35,6 +35,9 @@ bool pmus_mixed(const struct pmus *p, size_t i);
  * `first` is behind the last one. */
 size_t pmus_alike(const struct pmus *p, size_t first);
 
+/* Whether no PMU before it has its stem. */
+bool pmus_begin_stem(const struct pmus *p, size_t i);
+
 /* "uncore_imc_{0-7}" for `count` PMUs that are alike, or the name of one. */
 void pmus_name(const struct pmus *p, size_t first, size_t count, struct buffer *to);
 
