@@ -37,9 +37,6 @@ void stat_interval(struct stat_options *o, char *arg, struct argp_state *state);
 /* A preset whose metrics are counted, too. False: there is no room. */
 bool stat_add_preset(struct stat_options *o, const struct command *preset);
 
-/* Prints every planned counter. Returns an exit code. */
-int stat_dry_run(struct cli *cli, const struct stat_options *o, const struct uncore_monitor *m);
-
 /* Plans, then prints the plan (--dry-run) or counts for this sink until the end that the options
  * give. Returns an exit code. */
 int stat_count(struct cli *cli, struct stat_options *o, struct sink *sink);

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 
 #include "base/table.h"
-#include "loop/plan.h"
 #include "loop/ticker.h"
 
 struct loop {

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/replay.h"
-#include "loop/plan.h"
+#include "loop/loop.h"
 
 /* None of the metrics can be counted here: prints why and, where the reason has none, the fixes for
  * missing PMUs. */

@@ -7,7 +7,7 @@
 #include "base/replay.h"
 #include "base/writer.h"
 #include "commands/options.h"
-#include "loop/plan.h"
+#include "loop/loop.h"
 #include "output/output.h"
 #include "record/compare.h"
 
