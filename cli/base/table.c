@@ -122,8 +122,7 @@ void human_text(struct buffer *to, const char *text)
 			    strncmp(text + digits + 1, units[i], strlen(units[i])) == 0)
 				unit = units[i];
 		if (unit) {
-			human_value(&h, strtod(text, NULL), unit);
-			buffer_printf(to, "%s", h.text);
+			buffer_puts(to, human_value(&h, strtod(text, NULL), unit));
 			len = digits + 1 + strlen(unit);
 		} else {
 			len = digits ? digits : strcspn(text, "0123456789");
@@ -143,9 +142,10 @@ bool human_set_units(const char *name)
 	return names[i];
 }
 
-void human_value(struct human *h, double value, const char *unit)
+const char *human_value(struct human *h, double value, const char *unit)
 {
 	human_value_in(h, value, unit, default_units);
+	return h->text;
 }
 
 /* ---- columns ---- */

@@ -19,8 +19,9 @@ struct human {
 };
 
 /* Chooses the prefix: B/s becomes GB/s (1e9), s becomes ns, ratio becomes %; a plain count ("") and
- * units of the kernel keep theirs and get thousands separators. "-" when not finite. */
-void human_value(struct human *h, double value, const char *unit);
+ * units of the kernel keep theirs and get thousands separators. "-" when not finite. Returns
+ * h->text. */
+const char *human_value(struct human *h, double value, const char *unit);
 
 enum units {
 	UNITS_SI,  /* as human_value() */

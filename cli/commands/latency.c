@@ -107,12 +107,11 @@ static void put_head(const struct run *r, struct buffer *to)
 	const char *note = uncore_latency_note(r->samples);
 	struct human h;
 
-	if (isfinite(r->seconds)) {
-		human_value(&h, r->seconds, "s");
-		buffer_printf(to, "Sampled for %s, to %.3f s: ", h.text, r->time);
-	} else {
+	if (isfinite(r->seconds))
+		buffer_printf(to, "Sampled for %s, to %.3f s: ", human_value(&h, r->seconds, "s"),
+			      r->time);
+	else
 		buffer_printf(to, "Recorded in %s: ", r->source);
-	}
 	for (size_t i = 0; i < sizeof(counts) / sizeof(*counts); i++) {
 		human_value(&h, (double)counts[i].count, "");
 		buffer_printf(to, "%s %s", h.number, counts[i].what);

@@ -211,12 +211,10 @@ static void peak_line(struct uncore *u, struct buffer *to)
 	struct buffer text = {0};
 	struct human peak;
 
-	if (isfinite(m->peak)) {
-		human_value(&peak, m->peak, "B/s");
-		buffer_printf(&text, "peak %s", peak.text);
-	} else {
+	if (isfinite(m->peak))
+		buffer_printf(&text, "peak %s", human_value(&peak, m->peak, "B/s"));
+	else
 		buffer_puts(&text, "peak unknown");
-	}
 	if (m->channels)
 		buffer_printf(&text, ", %u channel%s%s", m->channels, m->channels == 1 ? "" : "s",
 			      m->modules ? " with a module" : "");
@@ -226,10 +224,8 @@ static void peak_line(struct uncore *u, struct buffer *to)
 		buffer_printf(&text, " (%s)", m->from);
 	if (m->why)
 		buffer_printf(&text, ": %s", m->why);
-	if (isfinite(m->used)) {
-		human_value(&peak, m->used, "B/s");
-		buffer_printf(&text, "; %s in use (hsmp)", peak.text);
-	}
+	if (isfinite(m->used))
+		buffer_printf(&text, "; %s in use (hsmp)", human_value(&peak, m->used, "B/s"));
 	hang(to, "  memory", &text);
 }
 

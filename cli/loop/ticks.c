@@ -49,8 +49,7 @@ static void spread_text(const struct spread *s, struct buffer *to)
 	struct human h;
 
 	for (size_t i = 0; i < sizeof(ns) / sizeof(*ns); i++) {
-		human_value(&h, ns[i] / 1e9, "s");
-		buffer_printf(to, "%s %s", names[i], h.text);
+		buffer_printf(to, "%s %s", names[i], human_value(&h, ns[i] / 1e9, "s"));
 	}
 }
 

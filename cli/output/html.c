@@ -6,7 +6,6 @@
  * page of a long run stays small. The second half of the time still has MERGE_AFTER windows, which
  * is more than a screen shows. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/cli.h"
@@ -17,12 +16,6 @@
 
 /* Made by tools/embed.py. */
 extern const char web_page_css[], web_page_js[];
-
-struct html {
-	uint64_t written;      /* windows so far */
-	struct buffer quality; /* windows_quality() of the last window */
-	struct windows *next;
-};
 
 /* Escapes text for markup, or with `json` for a script element, in which '<' is not allowed. */
 static void put_escaped(struct buffer *to, const char *text, bool json)
@@ -71,8 +64,7 @@ void html_output_begin(struct out *out, json_t *about)
 					{"uncore", uncore_version()}};
 
 	to->records = true;
-	out->html = cli_realloc(NULL, 1, sizeof(*out->html));
-	*out->html = (struct html){.next = windows_new()};
+	out->html.next = windows_new();
 	buffer_printf(
 		to,
 		"<!DOCTYPE html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n"
@@ -96,22 +88,13 @@ void html_output_begin(struct out *out, json_t *about)
 	put_json(to, "about", about);
 }
 
-void html_free(struct html *h)
-{
-	if (!h)
-		return;
-	windows_free(h->next);
-	buffer_free(&h->quality);
-	free(h);
-}
-
 /* Puts a window. The first one has the list of rows, and the last one the distributions. */
 static void put_window(struct out *out, bool last)
 {
-	json_t *quality = windows_quality(out->html->next, &out->html->quality);
-	json_t *window = windows_take(out->html->next, out, last);
+	json_t *quality = windows_quality(out->html.next, &out->html.quality);
+	json_t *window = windows_take(out->html.next, out, last);
 
-	if (!out->html->written++)
+	if (!out->html.written++)
 		json_object_set_new(window, "rows", windows_rows(out));
 	if (quality)
 		json_object_set_new(window, "quality", quality);
@@ -164,7 +147,7 @@ static void put_totals(struct out *out)
 
 void html_output_window(struct out *out)
 {
-	struct html *h = out->html;
+	struct out_html *h = &out->html;
 	bool last = out->frame.total || !out->setup.intervals;
 
 	if (windows_intervals(h->next) && last)

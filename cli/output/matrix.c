@@ -60,8 +60,8 @@ static void put_cell(struct grid *g, struct table *t, const char *kind, const ch
 		if (!out_same_place(row->place, g->place) ||
 		    strncmp(row->query->name, name, len) != 0)
 			continue;
-		human_value(&h, row->value, row->query->unit);
-		buffer_printf(&cell, "%s%s", cell.len ? " | " : "", h.text);
+		buffer_printf(&cell, "%s%s", cell.len ? " | " : "",
+			      human_value(&h, row->value, row->query->unit));
 		if (row->quality != UNCORE_MEASURED)
 			buffer_puts(&cell, row->quality == UNCORE_SCALED ? " ~" : " !");
 	}

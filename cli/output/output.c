@@ -9,6 +9,7 @@
 
 #include "base/cli.h"
 #include "output/cells.h"
+#include "output/windows.h"
 
 const struct output outputs[] = {
 	{"text", .window = text_output_window},
@@ -49,7 +50,8 @@ void out_free(struct out *out)
 	table_free(&out->table);
 	table_free(&out->below);
 	buffer_free(&out->said);
-	html_free(out->html);
+	windows_free(out->html.next);
+	buffer_free(&out->html.quality);
 	free(out->rows);
 	out->rows = NULL;
 	cells_free(out->cells, out->cell_count);

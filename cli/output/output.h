@@ -17,7 +17,7 @@
 
 struct cells;
 struct out;
-struct html;
+struct windows;
 
 /* An output for programs has `record`, an output for people only `window`. With both, it has one
  * record for each interval, and excludes rounds, runs and totals. */
@@ -92,7 +92,11 @@ struct out {
 		char name[OUT_METRIC_ROOM], title[40];
 	} metrics[TABLE_COLUMNS];
 	size_t metric_count;
-	struct html *html;    /* state of the output html; NULL: another output */
+	struct out_html {
+		uint64_t written;      /* windows so far */
+		struct buffer quality; /* windows_quality() of the last window */
+		struct windows *next;
+	} html;
 	struct buffer said;   /* texts of out_once() so far, each with a NUL */
 	struct out_row *rows; /* of this window */
 	size_t row_count, row_room;
@@ -173,7 +177,6 @@ void json_output_record(struct out *out, const struct field *fields);
 void json_output_document(json_t *document, struct buffer *to);
 void html_output_begin(struct out *out, json_t *about);
 void html_output_window(struct out *out);
-void html_free(struct html *h);
 void text_output_window(struct out *out);
 void latencies_output_window(struct out *out);
 void view_output_window(struct out *out);

@@ -29,8 +29,8 @@ void out_text_rounds(struct out *out, size_t rounds, double seconds)
 	struct human each;
 
 	put_label(out);
-	human_value(&each, seconds, "s");
-	buffer_printf(out->to, "Counting in %zu rounds of %s\n", rounds, each.text);
+	buffer_printf(out->to, "Counting in %zu rounds of %s\n", rounds,
+		      human_value(&each, seconds, "s"));
 }
 
 void out_text_header(struct out *out)
@@ -243,8 +243,8 @@ static void put_rate(struct table *t, const struct uncore_row *row)
 		table_cell(t, "%s", "");
 	} else if (*row->query->unit) {
 		snprintf(unit, sizeof(unit), "%s/s", row->query->unit);
-		human_value(&rate, row->rate, strcmp(unit, "J/s") == 0 ? "W" : unit);
-		table_cell(t, "%s", rate.text);
+		table_cell(t, "%s",
+			   human_value(&rate, row->rate, strcmp(unit, "J/s") == 0 ? "W" : unit));
 	} else {
 		human_value(&rate, row->rate, "Hz");
 		prefix = strlen(rate.unit) - strlen("Hz");

@@ -171,8 +171,8 @@ static void put_traffic(struct table *t, const struct uncore_row *row)
 {
 	struct human h;
 
-	human_value(&h, row->value, row->query->unit);
-	table_cell(t, "%s%s", h.text, row->quality == UNCORE_MEASURED ? "" : " !");
+	table_cell(t, "%s%s", human_value(&h, row->value, row->query->unit),
+		   row->quality == UNCORE_MEASURED ? "" : " !");
 }
 
 /* A line for each group on each cache. */
