@@ -7,41 +7,6 @@
 
 /* ---- the members ---- */
 
-static struct value get_socket(const struct uncore_row_place *place)
-{
-	return value_id(place->socket);
-}
-
-static struct value get_node(const struct uncore_row_place *place)
-{
-	return value_id(place->node);
-}
-
-static struct value get_channel(const struct uncore_row_place *place)
-{
-	return value_id(place->channel);
-}
-
-static struct value get_port(const struct uncore_row_place *place)
-{
-	return value_text(place->port ? place->port->address : NULL);
-}
-
-static struct value get_role(const struct uncore_row_place *place)
-{
-	return value_text(place->role);
-}
-
-static struct value get_pmu(const struct uncore_row_place *place)
-{
-	return value_text(place->pmu ? uncore_pmu_name(place->pmu) : NULL);
-}
-
-static struct value get_cpu(const struct uncore_row_place *place)
-{
-	return value_id(place->cpu);
-}
-
 /* The unit that the member `channel` numbers. */
 static const char *channel_label(const struct uncore_row_place *place)
 {
@@ -52,18 +17,35 @@ static const char *channel_label(const struct uncore_row_place *place)
 }
 
 const struct place_member place_members[PLACE_COUNT] = {
-	[PLACE_SOCKET] = {"socket", get_socket, NULL},
-	[PLACE_NODE] = {"node", get_node, NULL},
-	[PLACE_CHANNEL] = {"channel", get_channel, channel_label},
-	[PLACE_PORT] = {"port", get_port, NULL},
-	[PLACE_ROLE] = {"role", get_role, NULL},
-	[PLACE_PMU] = {"pmu", get_pmu, NULL},
-	[PLACE_CPU] = {"cpu", get_cpu, NULL},
+	[PLACE_SOCKET] = {"socket", NULL},
+	[PLACE_NODE] = {"node", NULL},
+	[PLACE_CHANNEL] = {"channel", channel_label},
+	[PLACE_PORT] = {"port", NULL},
+	[PLACE_ROLE] = {"role", NULL},
+	[PLACE_PMU] = {"pmu", NULL},
+	[PLACE_CPU] = {"cpu", NULL},
 };
 
 struct value place_value(const struct uncore_row_place *place, enum place_index member)
 {
-	return place_members[member].get(place);
+	switch (member) {
+	case PLACE_SOCKET:
+		return value_id(place->socket);
+	case PLACE_NODE:
+		return value_id(place->node);
+	case PLACE_CHANNEL:
+		return value_id(place->channel);
+	case PLACE_PORT:
+		return value_text(place->port ? place->port->address : NULL);
+	case PLACE_ROLE:
+		return value_text(place->role);
+	case PLACE_PMU:
+		return value_text(place->pmu ? uncore_pmu_name(place->pmu) : NULL);
+	case PLACE_CPU:
+		return value_id(place->cpu);
+	default:
+		return value_none();
+	}
 }
 
 void place_add(const struct uncore_row_place *place, struct field *fields)
@@ -71,7 +53,8 @@ void place_add(const struct uncore_row_place *place, struct field *fields)
 	while (fields->name)
 		fields++;
 	for (int i = PLACE_PLACED; i < PLACE_COUNT; i++)
-		*fields++ = (struct field){place_members[i].name, place_members[i].get(place)};
+		*fields++ = (struct field){place_members[i].name,
+					   place_value(place, (enum place_index)i)};
 }
 
 /* ---- for people ---- */

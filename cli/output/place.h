@@ -23,7 +23,6 @@ enum place_index {
 
 struct place_member {
 	const char *name; /* the name of its field */
-	struct value (*get)(const struct uncore_row_place *place);
 	/* Its label for Prometheus; NULL: its name. */
 	const char *(*label)(const struct uncore_row_place *place);
 };

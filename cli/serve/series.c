@@ -154,7 +154,7 @@ static void put_place(struct buffer *to, const struct uncore *u,
 	for (int i = 0; i < PLACE_COUNT; i++) {
 		const struct place_member *m = &place_members[i];
 		const char *name = m->label ? m->label(place) : m->name;
-		struct value v = m->get(place);
+		struct value v = place_value(place, (enum place_index)i);
 
 		if (i == PLACE_CPU && !is_per_cpu(u, place))
 			continue;
