@@ -109,27 +109,26 @@ static void set_level(struct argp_state *state, struct stat_options *o, enum unc
 static void parse_other(void *into, int key, char *arg, struct argp_state *state)
 {
 	struct stat_options *o = into;
+	struct request *r = &o->request;
 
 	switch (key) {
 	case 'e':
 	case 'M':
-		o->request.queries = cli_realloc(o->request.queries, o->request.query_count + 1,
-						 sizeof(*o->request.queries));
-		o->request.queries[o->request.query_count++] =
-			(struct request_query){arg, key == 'M'};
+		r->queries = cli_realloc(r->queries, r->query_count + 1, sizeof(*r->queries));
+		r->queries[r->query_count++] = (struct request_query){arg, key == 'M'};
 		break;
 	case 'D':
-		o->request.when.delay_ns = strcmp(arg, "0") == 0 ? 0
-					   : strcmp(arg, "-1") == 0
-						   ? DELAY_FOREVER
-						   : cli_time(state, "-D", arg, NS_PER_MS, 0);
+		r->when.delay_ns = strcmp(arg, "0") == 0 ? 0
+				   : strcmp(arg, "-1") == 0
+					   ? DELAY_FOREVER
+					   : cli_time(state, "-D", arg, NS_PER_MS, 0);
 		break;
 	case KEY_SAMPLE:
-		o->request.sample_ns = cli_time(state, "--sample", arg, NS_PER_MS, NS_PER_MS / 10);
+		r->sample_ns = cli_time(state, "--sample", arg, NS_PER_MS, NS_PER_MS / 10);
 		break;
 	case KEY_ABOVE:
-		o->request.above = cli_count(state, "--above", arg);
-		if (o->request.above > 100)
+		r->above = cli_count(state, "--above", arg);
+		if (r->above > 100)
 			argp_error(state, "--above: '%s' is not a number from 1 to 100", arg);
 		break;
 	case 'A':
@@ -144,28 +143,30 @@ static void parse_other(void *into, int key, char *arg, struct argp_state *state
 			set_level(state, o, (enum uncore_level)(key - KEY_LEVEL));
 		if (key < KEY_VIEW)
 			break;
-		if (o->request.viewed)
+		if (r->viewed)
 			argp_error(state,
 				   "only one view is possible: options such as --%s exclude each "
 				   "other",
-				   o->request.preset->name);
+				   r->preset->name);
 		for (; key >= KEY_VIEW; key--)
-			o->request.preset = o->request.preset->view;
-		o->request.viewed = true;
+			r->preset = r->preset->view;
+		r->viewed = true;
 		o->device = arg;
 	}
 }
 
 void stat_interval(struct stat_options *o, char *arg, struct argp_state *state)
 {
+	struct schedule *when = &o->request.when;
+
 	if (!cli_number_length(arg))
 		argp_error(state, "'%s' is not an interval%s", arg,
 			   o->request.preset ? "; put -- before a command" : "");
-	else if (!o->request.when.interval_ns) {
-		o->request.when.interval_ns = cli_time(state, "INTERVAL", arg, NS_PER_S, NS_PER_MS);
+	else if (!when->interval_ns) {
+		when->interval_ns = cli_time(state, "INTERVAL", arg, NS_PER_S, NS_PER_MS);
 		o->positional_interval = true;
-	} else if (o->positional_interval && !o->request.when.interval_count) {
-		o->request.when.interval_count = cli_count(state, "COUNT", arg);
+	} else if (o->positional_interval && !when->interval_count) {
+		when->interval_count = cli_count(state, "COUNT", arg);
 	} else {
 		argp_error(state, "'%s' is one argument too many; put -- before a command", arg);
 	}
@@ -211,52 +212,53 @@ static bool has_metrics(const struct stat_options *o)
 static void check(void *into, struct argp_state *state)
 {
 	struct stat_options *o = into;
+	struct request *r = &o->request;
+	struct schedule *when = &r->when;
+	const struct output *output = o->print.output;
 
-	if (!o->request.when.interval_ns)
-		o->request.when.interval_ns = o->default_interval_ns;
+	if (!when->interval_ns)
+		when->interval_ns = o->default_interval_ns;
 	for (const struct cli_option *row = options; row->doc; row++)
 		for (size_t i = 0; i < REQUEST_FILTERS; i++)
 			if (row->name && row->at == AT(request.filters[i].value) &&
-			    o->request.filters[i].value) {
-				o->request.filters[i].name = row->name;
-				o->request.filtered = true;
+			    r->filters[i].value) {
+				r->filters[i].name = row->name;
+				r->filtered = true;
 			}
-	if (state->quoted && !o->request.when.command)
+	if (state->quoted && !when->command)
 		argp_error(state, "there is no command after --");
-	if (o->request.when.command && !*o->request.when.command[0])
+	if (when->command && !*when->command[0])
 		argp_error(state, "the command is empty");
-	if (o->request.when.interval_count && !o->request.when.interval_ns)
+	if (when->interval_count && !when->interval_ns)
 		argp_error(state, "--interval-count needs an interval: -I");
-	if (o->print.summary && !o->request.when.interval_ns)
+	if (o->print.summary && !when->interval_ns)
 		argp_error(state, "--summary needs an interval: -I");
-	if (o->request.above && !o->request.sample_ns)
+	if (r->above && !r->sample_ns)
 		argp_error(state, "--above needs short samples: --sample");
-	if (o->request.sample_ns && o->request.when.interval_ns % o->request.sample_ns)
+	if (r->sample_ns && when->interval_ns % r->sample_ns)
 		argp_error(state, "the interval is not a multiple of --sample");
-	if (o->request.sample_ns && o->print.output && o->print.output->record &&
-	    o->print.output->window)
+	if (r->sample_ns && output && output->record && output->window)
 		argp_error(state, "--csv=wide has no columns for --sample: use --csv");
-	if (o->request.sample_ns && o->request.when.repeat > 1)
+	if (r->sample_ns && when->repeat > 1)
 		argp_error(state, "-r and --sample exclude each other");
-	if (o->request.when.delay_ns == DELAY_FOREVER && !o->request.when.control)
+	if (when->delay_ns == DELAY_FOREVER && !when->control)
 		argp_error(state, "-D -1 waits for a command: it needs --control");
-	if (o->request.when.control && o->request.when.repeat > 1)
+	if (when->control && when->repeat > 1)
 		argp_error(state, "-r and --control exclude each other");
-	if (o->request.when.repeat > 1 && !o->request.when.command)
+	if (when->repeat > 1 && !when->command)
 		argp_error(state, "-r needs a COMMAND to repeat");
-	if (o->request.when.repeat > 1 && o->request.when.interval_ns)
+	if (when->repeat > 1 && when->interval_ns)
 		argp_error(state, "-r and intervals exclude each other");
-	if (o->print.output && o->print.output->window &&
-	    (o->print.summary || o->print.append || o->request.when.repeat > 1))
+	if (output && output->window && (o->print.summary || o->print.append || when->repeat > 1))
 		argp_error(state,
 			   "--%s is a table of intervals: --summary, --append and -r need --csv",
-			   o->print.output->name);
+			   output->name);
 	if (o->print.append && !o->print.file)
 		argp_error(state, "--append needs a file: -o");
-	if (o->request.filtered && !has_metrics(o))
+	if (r->filtered && !has_metrics(o))
 		argp_error(state, "filters such as --from and --to apply to metrics, not events: "
 				  "write terms into the events");
-	if (o->dry_run && !o->known_presets && o->print.output && !o->print.output->document)
+	if (o->dry_run && !o->known_presets && output && !output->document)
 		argp_error(state, "--dry-run prints text or JSON only");
 	if (o->own->check)
 		o->own->check(into, state);
