@@ -111,6 +111,9 @@ const char *cli_host(const struct cli *cli);
 /* Frees the machine and its source. */
 void cli_close(struct cli *cli);
 
+/* Whether the family (which may be NULL) has a metric of the list: "pcie.*,else,cxl.*". */
+bool cli_has_metric(const struct uncore *u, const char *family, const char *list);
+
 /* Prints the fixes for PMUs that are missing on this machine, if there are any: of those for these
  * metrics ("pcie.*,cxl.*"; NULL: all), or else what keeps all PMUs from being counted. */
 void cli_advise(struct cli *cli, const char *metrics);

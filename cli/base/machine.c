@@ -104,8 +104,7 @@ int cli_open(struct cli *cli)
 	return err ? cli_fail(cli, err) : status;
 }
 
-/* True when a metric of the family has a name of the list: "pcie.*,else,cxl.*". */
-static bool has_metric(const struct uncore *u, const char *family, const char *list)
+bool cli_has_metric(const struct uncore *u, const char *family, const char *list)
 {
 	auto_free char *copy = cli_copy(list);
 	char *rest = copy, *pattern;
@@ -114,7 +113,7 @@ static bool has_metric(const struct uncore *u, const char *family, const char *l
 		for (size_t i = 0; i < uncore_metric_count(u); i++) {
 			const struct uncore_metric *m = uncore_metric_at(u, i);
 
-			if (strcmp(uncore_metric_family(m), family) == 0 &&
+			if (cli_same(uncore_metric_family(m), family) &&
 			    uncore_metric_matches(m, pattern))
 				return true;
 		}
@@ -132,7 +131,7 @@ static bool print_fixes(const struct uncore *u, const char *metrics)
 		const struct uncore_finding *f = uncore_finding_at(u, i);
 
 		if (f->verdict != UNCORE_VERDICT_MISSING || !f->fix ||
-		    has_metric(u, f->subject, metrics ? metrics : "*") != (metrics != NULL))
+		    cli_has_metric(u, f->subject, metrics ? metrics : "*") != (metrics != NULL))
 			continue;
 		for (k = 0; k < count && strcmp(printed[k], f->fix) != 0;)
 			k++;

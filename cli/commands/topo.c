@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* `uncore topo`: sockets, memory, PCIe and links, and the PMUs that count them. */
-#include <fnmatch.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,21 +56,6 @@ static int *ids_of(const struct uncore *u, int socket, bool nodes, size_t *count
 	return ids;
 }
 
-/* True when its family has such metrics: "link.*". */
-static bool has_metric(const struct uncore *u, const struct uncore_pmu *pmu, const char *pattern)
-{
-	const char *family = uncore_pmu_family(pmu);
-
-	for (size_t i = 0; family && i < uncore_metric_count(u); i++) {
-		const struct uncore_metric *m = uncore_metric_at(u, i);
-
-		if (strcmp(uncore_metric_family(m), family) == 0 &&
-		    fnmatch(pattern, uncore_metric_name(m), 0) == 0)
-			return true;
-	}
-	return false;
-}
-
 struct place {
 	const struct uncore *u;
 	int socket;
@@ -88,14 +72,15 @@ static bool counts_memory(const struct uncore_pmu *pmu, const void *place)
 	for (size_t i = 0; i < uncore_pmu_count(p->u); i++)
 		if (uncore_pmu_is_memory(uncore_pmu_at(p->u, i)))
 			return uncore_pmu_is_memory(pmu);
-	return has_metric(p->u, pmu, "memory.*bandwidth");
+	return cli_has_metric(p->u, uncore_pmu_family(pmu), "memory.*bandwidth");
 }
 
 static bool counts_link(const struct uncore_pmu *pmu, const void *place)
 {
 	const struct place *p = place;
 
-	return cpu_of(p->u, pmu, p->socket) >= 0 && has_metric(p->u, pmu, "link.*");
+	return cpu_of(p->u, pmu, p->socket) >= 0 &&
+	       cli_has_metric(p->u, uncore_pmu_family(pmu), "link.*");
 }
 
 static unsigned segment_of(const struct uncore_device *d)
