@@ -58,7 +58,7 @@ int buffer_read(struct buffer *b, const char *fmt, ...)
 	va_start(args, fmt);
 	buffer_vprintf(&path, fmt, args);
 	va_end(args);
-	why = buffer_read_file(b, path.data, SIZE_MAX);
+	why = buffer_read_file(b, buffer_text(&path), SIZE_MAX);
 	return why ? (errno ? errno : EINVAL) : 0;
 }
 
