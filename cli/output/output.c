@@ -28,7 +28,7 @@ const struct output outputs[] = {
 	{"links", .window = view_output_window, .view = &links_view,
 	 .levels = 1u << UNCORE_LEVEL_MACHINE | 1u << UNCORE_LEVEL_SOCKET |
 		   1u << UNCORE_LEVEL_INSTANCE},
-	{"ports", .window = ports_output_window, .sorts = ports_sorts},
+	{"ports", .window = view_output_window, .view = &ports_view, .sorts = ports_sorts},
 	{"ddio", .window = view_output_window, .view = &ddio_view},
 	{"check", .window = check_output_window},
 	{"matrix", .window = matrix_output_window},

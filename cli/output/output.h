@@ -86,7 +86,7 @@ struct out {
 	bool begun;                /* a window has been printed */
 	int status;                /* exit status that follows from the last window */
 	struct table table, below; /* kept for all windows, so that columns keep their widths */
-	/* Columns of the table that are metrics: view_columns(). */
+	/* Columns of the table that are metrics: make_columns() in view.c. */
 	struct table_column columns[TABLE_COLUMNS + 1];
 	struct out_metric {
 		char name[OUT_METRIC_ROOM], title[40];
@@ -181,7 +181,6 @@ void text_output_window(struct out *out);
 void latencies_output_window(struct out *out);
 void view_output_window(struct out *out);
 extern const char *const ports_sorts[];
-void ports_output_window(struct out *out);
 void check_output_window(struct out *out);
 void matrix_output_window(struct out *out);
 void samples_output_window(struct out *out);

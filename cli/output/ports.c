@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Text of `pcie`: a line for each root port with a column for each metric, and the devices below
- * it. Where a PMU cannot distinguish ports, a line is a PMU. It is a function and no struct view,
- * since the values decide on its lines: their order, idle ports in one sentence, the sum. */
+/* The view of `pcie`: a line for each root port with a column for each metric, and the devices below
+ * it. Where a PMU cannot distinguish ports, a line is a PMU. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -95,22 +94,6 @@ static void make_column(struct out_metric *m, const struct uncore_row *row)
 			 words[0], count == 3 ? " " : "", count == 3 ? words[1] : "");
 }
 
-static size_t column_of(const struct out *out, const struct uncore_row *row)
-{
-	char name[OUT_METRIC_ROOM];
-
-	put_name(name, row);
-	return view_column(out, name);
-}
-
-static void put_value(struct table *t, const struct uncore_row *row)
-{
-	if (row)
-		out_value(t, row);
-	else
-		table_cell(t, "n/a");
-}
-
 /* A PMU that counts on several sockets is named with the socket, and not with the CPU that reads
  * it. */
 static void put_place(struct table *t, const struct uncore_row *row)
@@ -155,17 +138,6 @@ static void put_known(struct buffer *to, const struct uncore *u, const struct un
 
 /* ---- the lines, and their order ---- */
 
-/* A line, with sums over its rows. */
-struct line {
-	const struct view_line *of;
-	double share;          /* the largest bandwidth, as a share of the link in one direction */
-	double key;            /* lines are in descending order of it */
-	bool bandwidth;        /* it has a row of a bandwidth */
-	bool busy;             /* a bandwidth is above 0, or its value is in doubt */
-	bool idle;             /* not in the table, but in one sentence with others */
-	bool valued, positive; /* a row has a value, or one above 0 */
-};
-
 const char *const ports_sorts[] = {"traffic", "in", "out", "share", "latency", "place", NULL};
 
 /* What a row adds to the key of its line. */
@@ -184,86 +156,71 @@ static double key_of(const char *sort, const struct uncore_row *row)
 
 static int compare_lines(const void *a, const void *b)
 {
-	const struct line *x = a, *y = b;
+	const struct view_line *x = a, *y = b;
 
 	if (x->key != y->key)
 		return x->key > y->key ? -1 : 1;
-	return x->of < y->of ? -1 : x->of > y->of;
+	return x->row->number < y->row->number ? -1 : x->row->number > y->row->number;
 }
 
-static struct line *line_of(struct line *lines, const struct uncore_row *row)
+static size_t line_of(const struct view_line *lines, const struct uncore_row *row)
 {
-	while (!ports_same_line(lines->of->row, row))
-		lines++;
-	return lines;
+	size_t i = 0;
+
+	while (!ports_same_line(lines[i].row, row))
+		i++;
+	return i;
 }
 
-/* Makes the lines, in their order. */
-static struct line *make_lines(const struct out *out, const struct view_line *of, size_t count)
+/* The largest lines come first. Idle ports are hidden, unless there is only one line. */
+static void order(const struct out *out, struct view_line *lines, size_t count)
 {
 	const char *sort = out->setup.sort ? out->setup.sort : ports_sorts[0];
-	struct line *lines = cli_realloc(NULL, count, sizeof(*lines));
 
-	for (size_t i = 0; i < count; i++)
-		lines[i] = (struct line){.of = &of[i], .share = NAN};
-	for (size_t i = 0; i < out->row_count; i++) {
-		const struct uncore_row *row = out->rows[i].row;
-		struct line *l = line_of(lines, row);
-		bool bandwidth = strcmp(row->query->unit, "B/s") == 0;
-
-		if (isfinite(row->ceiling))
-			l->share = fmax(l->share, row->value / row->ceiling);
-		l->bandwidth |= bandwidth;
-		l->busy |= bandwidth && (row->value != 0 || row->quality > UNCORE_SCALED);
-		l->valued |= isfinite(row->value);
-		l->positive |= row->value > 0;
-		l->key += key_of(sort, row);
-	}
+	for (size_t i = 0; i < out->row_count; i++)
+		lines[line_of(lines, out->rows[i].row)].key += key_of(sort, out->rows[i].row);
 	for (size_t i = 0; i < count; i++) {
-		struct line *l = &lines[i];
+		struct view_line *l = &lines[i];
 
-		l->idle = count > 1 && l->bandwidth && !l->busy && l->of->row->place->port;
+		l->hidden = count > 1 && l->bandwidth && !l->busy && l->row->place->port;
 		l->key = strcmp(sort, "share") == 0 ? fmax(l->share, 0) : l->key;
 	}
 	qsort(lines, count, sizeof(*lines), compare_lines);
-	return lines;
 }
 
-static void put_line(struct out *out, const struct line *line)
+/* Puts the share of the link, and the devices below as a note. */
+static void put_end(struct out *out, const struct view_line *line)
 {
-	const struct uncore_row *row = line->of->row;
+	const struct uncore_row_place *place = line->row->place;
 	struct table *t = &out->table;
 	auto_buffer below = {0};
 
-	put_place(t, row);
-	for (size_t i = 0; i < out->metric_count; i++)
-		put_value(t, line->of->cells[i]);
-	if (isfinite(line->share) || !row->place->port)
+	if (isfinite(line->share) || !place->port)
 		out_share(t, line->share);
 	else
 		table_cell(t, "?");
-	if (row->place->port)
-		devices_below(&below, out->setup.machine, row->place->port);
-	else if (row->place->pmu)
-		put_known(&below, out->setup.machine, row->place->pmu);
+	if (place->port)
+		devices_below(&below, out->setup.machine, place->port);
+	else if (place->pmu)
+		put_known(&below, out->setup.machine, place->pmu);
 	table_end_row(t, buffer_text(&below));
 }
 
 /* Puts one sentence for all idle ports, with the names of the devices below them. */
-static void put_idle(const struct out *out, const struct line *lines, size_t count)
+static void put_idle(const struct out *out, const struct view_line *lines, size_t count)
 {
 	auto_buffer text = {0};
 	size_t idle = 0;
 
 	for (size_t i = 0; i < count; i++)
-		idle += lines[i].idle;
+		idle += lines[i].hidden;
 	if (!idle)
 		return;
 	buffer_printf(&text, "%zu idle port%s:", idle, idle == 1 ? "" : "s");
 	for (size_t i = 0; i < count; i++) {
-		const struct uncore_device *port = lines[i].of->row->place->port;
+		const struct uncore_device *port = lines[i].row->place->port;
 
-		if (!lines[i].idle)
+		if (!lines[i].hidden)
 			continue;
 		buffer_printf(&text, " %s", port->address);
 		for (size_t k = 0; k < uncore_device_count(out->setup.machine); k++) {
@@ -293,7 +250,7 @@ static void put_sum(struct out *out)
 			const struct uncore_row *row = out->rows[k].row;
 			enum uncore_quality quality = row->quality;
 
-			if (column_of(out, row) != i)
+			if (view_column(out, row) != i)
 				continue;
 			/* The sum then lacks this part. */
 			if (quality == UNCORE_UNAVAILABLE)
@@ -307,7 +264,7 @@ static void put_sum(struct out *out)
 		if (!any)
 			sum.value = NAN;
 		if (adds)
-			put_value(t, &sum);
+			out_value(t, &sum);
 		else
 			table_cell(t, "%s", "");
 	}
@@ -329,11 +286,33 @@ static const char *title_of_places(const struct out *out)
 	return title;
 }
 
-static void put_legend(struct out *out, bool summed)
+/* Removes latencies without a value of ports where nothing was read: "-" is enough, without a
+ * reason. True when a printed line had one. */
+static bool remove_idle(struct out *out, const struct view_line *lines)
 {
-	bool ports = false, directed = false, one_way = false;
+	size_t kept = 0;
+	bool printed = false;
+
+	for (size_t i = 0; i < out->row_count; i++) {
+		const struct uncore_row *row = out->rows[i].row;
+		const struct view_line *l = &lines[line_of(lines, row)];
+
+		if (row->quality != UNCORE_UNAVAILABLE || strcmp(row->query->unit, "s") != 0 ||
+		    !l->valued || l->positive)
+			out->rows[kept++] = out->rows[i];
+		else
+			printed |= !l->hidden;
+	}
+	out->row_count = kept;
+	return printed;
+}
+
+static void put_legend(struct out *out, const struct view_line *lines, size_t count)
+{
+	bool ports = false, directed = false, one_way = false, summed = count > 1;
 	char text[200];
 
+	put_idle(out, lines, count);
 	for (size_t i = 0; i < out->row_count; i++) {
 		const struct uncore_row_place *place = out->rows[i].row->place;
 
@@ -359,49 +338,19 @@ static void put_legend(struct out *out, bool summed)
 	if (ports && summed)
 		out_once(out, "The sum is of these lines; 'uncore pcie --per-socket' counts "
 			      "all devices.");
-}
-
-/* Removes latencies without a value of ports where nothing was read: "-" is enough, without a
- * reason. True when a printed line had one. */
-static bool remove_idle(struct out *out, struct line *lines)
-{
-	size_t kept = 0;
-	bool printed = false;
-
-	for (size_t i = 0; i < out->row_count; i++) {
-		const struct uncore_row *row = out->rows[i].row;
-		const struct line *l = line_of(lines, row);
-
-		if (row->quality != UNCORE_UNAVAILABLE || strcmp(row->query->unit, "s") != 0 ||
-		    !l->valued || l->positive)
-			out->rows[kept++] = out->rows[i];
-		else
-			printed |= !l->idle;
-	}
-	out->row_count = kept;
-	return printed;
-}
-
-void ports_output_window(struct out *out)
-{
-	auto_free struct view_line *of = NULL;
-	auto_free struct line *lines = NULL;
-	size_t count;
-
-	out_text_header(out);
-	out_text_time(out);
-	view_columns(out, title_of_places(out), "LINK", "OF LINK", make_column);
-	of = view_lines(out, &count, ports_same_line, column_of);
-	lines = make_lines(out, of, count);
-	for (size_t i = 0; i < count; i++)
-		if (!lines[i].idle)
-			put_line(out, &lines[i]);
-	if (count > 1)
-		put_sum(out);
-	table_print(&out->table, out->to);
-	put_idle(out, lines, count);
-	put_legend(out, count > 1);
 	if (remove_idle(out, lines))
 		out_once(out, "LATENCY: - where nothing was read.");
-	out_reasons(out, NULL);
 }
+
+const struct view ports_view = {
+	.head = put_place,
+	.same = ports_same_line,
+	.columns = {{NULL, 0}, {"LINK", 0}, {"OF LINK", 0}},
+	.make = make_column,
+	.title = title_of_places,
+	.none = "n/a",
+	.order = order,
+	.end = put_end,
+	.sum = put_sum,
+	.legend = put_legend,
+};

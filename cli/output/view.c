@@ -9,22 +9,48 @@
 
 #include "base/cli.h"
 
-/* ---- lines and columns ---- */
+/* ---- columns ---- */
 
-void view_columns(struct out *out, const char *first, const char *second, const char *last,
-		  view_make *make)
+static size_t find_metric(const struct out *out, const char *name)
 {
+	size_t i = 0;
+
+	while (i < out->metric_count && strcmp(out->metrics[i].name, name) != 0)
+		i++;
+	return i < out->metric_count ? i : TABLE_COLUMNS;
+}
+
+size_t view_column(const struct out *out, const struct uncore_row *row)
+{
+	const struct view *v = out->output->view;
+	const char *name = row->query->name;
+	struct out_metric m;
+
+	if (v->make) {
+		v->make(&m, row);
+		return find_metric(out, m.name);
+	}
+	name = v->part ? v->part(name) : name;
+	for (size_t i = 0; row->query->family && v->metrics[i]; i++)
+		if (strcmp(v->metrics[i], name) == 0 ||
+		    (!v->metrics[i + 1] && cli_same(v->clocks, name)))
+			return i;
+	return TABLE_COLUMNS;
+}
+
+static void make_columns(struct out *out)
+{
+	const struct view *v = out->output->view;
 	struct table_column *column = out->columns;
 
-	if (out->table.columns)
-		return;
-	*column++ = (struct table_column){first, TABLE_ALONE};
-	*column++ = (struct table_column){second, TABLE_BELOW};
+	*column++ =
+		(struct table_column){v->title ? v->title(out) : v->columns[0].title, TABLE_ALONE};
+	*column++ = (struct table_column){v->columns[1].title, TABLE_BELOW};
 	for (size_t i = 0; i < out->row_count && out->metric_count < TABLE_COLUMNS - 3; i++) {
 		struct out_metric *m = &out->metrics[out->metric_count];
 
-		make(m, out->rows[i].row);
-		if (view_column(out, m->name) < out->metric_count)
+		v->make(m, out->rows[i].row);
+		if (find_metric(out, m->name) < TABLE_COLUMNS)
 			continue;
 		for (char *c = m->title; *c; c++)
 			*c = *c >= 'a' && *c <= 'z' ? (char)(*c - 'a' + 'A') : *c;
@@ -34,55 +60,37 @@ void view_columns(struct out *out, const char *first, const char *second, const 
 			TABLE_RIGHT | (strstr(m->name, ".bandwidth") ? TABLE_RATE
 								     : TABLE_BELOW | TABLE_TIME)};
 	}
-	*column = (struct table_column){last, TABLE_RIGHT};
-	out_table(out, &out->table, out->columns);
+	*column = (struct table_column){v->columns[2].title, TABLE_RIGHT};
 }
 
-size_t view_column(const struct out *out, const char *name)
-{
-	size_t i = 0;
+/* ---- lines ---- */
 
-	while (i < out->metric_count && strcmp(out->metrics[i].name, name) != 0)
-		i++;
-	return i;
-}
-
-struct view_line *view_lines(const struct out *out, size_t *count, view_same *same,
-			     size_t (*column)(const struct out *out, const struct uncore_row *row))
+/* The lines in the order of their first rows; to be freed. */
+static struct view_line *make_lines(const struct out *out, size_t *count)
 {
 	struct view_line *lines = cli_realloc(NULL, out->row_count, sizeof(*lines));
 
 	*count = 0;
 	for (size_t i = 0; i < out->row_count; i++) {
 		const struct uncore_row *row = out->rows[i].row;
-		size_t k = 0, at = column(out, row);
+		bool bandwidth = strcmp(row->query->unit, "B/s") == 0;
+		size_t at = view_column(out, row);
+		struct view_line *l = lines;
 
-		while (k < *count && !same(lines[k].row, row))
-			k++;
-		if (k == *count)
-			lines[(*count)++] = (struct view_line){.row = row};
-		if (at < TABLE_COLUMNS && !lines[k].cells[at])
-			lines[k].cells[at] = row;
+		while (l < lines + *count && !out->output->view->same(l->row, row))
+			l++;
+		if (l == lines + *count)
+			lines[(*count)++] = (struct view_line){.row = row, .share = NAN};
+		if (at < TABLE_COLUMNS && !l->cells[at])
+			l->cells[at] = row;
+		if (isfinite(row->ceiling))
+			l->share = fmax(l->share, row->value / row->ceiling);
+		l->bandwidth |= bandwidth;
+		l->busy |= bandwidth && (row->value != 0 || row->quality > UNCORE_SCALED);
+		l->valued |= isfinite(row->value);
+		l->positive |= row->value > 0;
 	}
 	return lines;
-}
-
-/* ---- views ---- */
-
-/* The column of a row; TABLE_COLUMNS: the table has no column for it. */
-static size_t column_of(const struct out *out, const struct uncore_row *row)
-{
-	const struct view *v = out->output->view;
-	const char *name = v->part ? v->part(row->query->name) : row->query->name;
-	size_t i = 0;
-
-	if (v->make)
-		return (i = view_column(out, name)) < out->metric_count ? i : TABLE_COLUMNS;
-	for (; row->query->family && v->metrics[i]; i++)
-		if (strcmp(v->metrics[i], name) == 0 ||
-		    (!v->metrics[i + 1] && cli_same(v->clocks, name)))
-			return i;
-	return TABLE_COLUMNS;
 }
 
 /* A socket comes behind its channels or nodes, the machine behind all sockets. */
@@ -118,10 +126,11 @@ static size_t take_rows(struct out *out)
 
 	for (size_t i = 0, k; i < out->row_count; i++) {
 		struct out_row row = rows[i];
-		size_t column = column_of(out, row.row);
+		size_t column = view_column(out, row.row);
 
 		for (k = 0; k < taken; k++)
-			if (v->same(rows[k].row, row.row) && column_of(out, rows[k].row) == column)
+			if (v->same(rows[k].row, row.row) &&
+			    view_column(out, rows[k].row) == column)
 				break;
 		if (column == TABLE_COLUMNS || k < taken)
 			continue;
@@ -133,84 +142,58 @@ static size_t take_rows(struct out *out)
 	return taken;
 }
 
-/* Puts the share of the ceiling where it is known, and else the share of time in which the bus was
- * busy. */
-static void put_peak(struct out *out, const struct view_line *line, bool *ceiling, bool *is_busy)
-{
-	size_t peak = out->output->view->peak;
-	const struct uncore_row *busy = line->cells[peak];
-	double share = NAN;
-
-	for (size_t c = 0; c < peak; c++)
-		if (line->cells[c])
-			share = fmax(share, line->cells[c]->value / line->cells[c]->ceiling);
-	*ceiling |= isfinite(share);
-	*is_busy |= busy && !isfinite(share);
-	if (isfinite(share) || !busy)
-		out_share(&out->table, share);
-	else
-		out_value(&out->table, busy);
-}
-
-static bool is_shown(const struct view *v, const struct view_line *lines, size_t count, size_t at)
-{
-	const struct uncore_row_place *place = lines[at].row->place;
-
-	for (size_t i = 0; v->hides_single && place->pmu && i < count; i++) {
-		const struct uncore_row_place *other = lines[i].row->place;
-
-		if (i != at && other->pmu && other->socket == place->socket)
-			return true;
-	}
-	return !v->hides_single || !place->pmu;
-}
-
 static void put_lines(struct out *out, const struct view_line *lines, size_t count)
 {
 	const struct view *v = out->output->view;
 	struct table *t = &out->table;
-	bool ceiling = false, busy = false;
 
 	for (size_t i = 0; i < count; i++) {
-		if (!is_shown(v, lines, count, i))
+		if (lines[i].hidden)
 			continue;
 		v->head(t, lines[i].row);
 		for (size_t c = 0; v->make ? c < out->metric_count : v->metrics[c] != NULL; c++) {
 			const struct uncore_row *row = lines[i].cells[c];
 
-			if (c && c == v->peak)
-				put_peak(out, &lines[i], &ceiling, &busy);
+			if (c && c == v->peak && (isfinite(lines[i].share) || !row))
+				out_share(t, lines[i].share);
 			else if (row)
 				(v->value ? v->value : out_value)(t, row);
 			else
 				table_cell(t, "%s", v->none ? v->none : "");
 		}
-		table_end_row(t, NULL);
+		if (v->end)
+			v->end(out, &lines[i]);
+		else
+			table_end_row(t, NULL);
 	}
+	if (v->sum && count > 1)
+		v->sum(out);
 	table_print(t, out->to);
 	if (v->legend)
-		v->legend(out, ceiling, busy);
+		v->legend(out, lines, count);
 }
 
 void view_output_window(struct out *out)
 {
 	const struct view *v = out->output->view;
-	size_t all, taken, count, rest = 0;
 	auto_free struct view_line *lines = NULL;
+	size_t all, taken, count, rest = 0;
 
 	out_text_header(out);
 	out_text_time(out);
-	out_choose_latencies(out);
-	if (v->make)
-		view_columns(out, v->columns[0].title, v->columns[1].title, NULL, v->make);
-	else
-		out_table(out, &out->table, v->columns);
+	if (!v->make)
+		out_choose_latencies(out);
+	else if (!out->table.columns)
+		make_columns(out);
+	out_table(out, &out->table, v->make ? out->columns : v->columns);
 	all = out->row_count;
-	taken = out->row_count = take_rows(out);
-	lines = view_lines(out, &count, v->same, column_of);
+	taken = out->row_count = v->make ? all : take_rows(out);
+	lines = make_lines(out, &count);
+	if (v->order)
+		v->order(out, lines, count);
 	put_lines(out, lines, count);
 	/* Where the nodes of a socket are unknown, the reason is in a row without a line. */
-	if (out->setup.level == UNCORE_LEVEL_NODE && taken)
+	if (!v->make && out->setup.level == UNCORE_LEVEL_NODE && taken)
 		out->row_count = all;
 	out_reasons(out, NULL);
 	/* Rows of other metrics exist at several levels: the level of the socket is kept with

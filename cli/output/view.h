@@ -11,23 +11,25 @@
 
 #define VIEW_METRICS 5 /* of one table, at most */
 
-/* Whether two rows are in one line. */
-typedef bool view_same(const struct uncore_row *a, const struct uncore_row *b);
-/* Names the column of a row, and prints its title, which is then set in capitals. */
-typedef void view_make(struct out_metric *into, const struct uncore_row *row);
-
-/* A line. A cell without a row is NULL; of several rows in one cell it has the first. */
 struct view_line {
 	const struct uncore_row *row; /* its first one */
+	/* By column, the first of several rows; NULL: the place has no such metric. */
 	const struct uncore_row *cells[TABLE_COLUMNS];
+	double share;          /* the largest share of a ceiling; NaN: its rows have no ceiling */
+	bool bandwidth, busy;  /* a row is a bandwidth, or one that is not known to be 0 */
+	bool valued, positive; /* a row has a value, or one above 0 */
+	/* For order(): */
+	double key;
+	bool hidden; /* the line is not printed */
 };
 
 /* All members but `head`, `same` and `columns` are optional. */
 struct view {
 	/* Prints the cells in front of the metrics' ones. */
 	void (*head)(struct table *t, const struct uncore_row *row);
-	view_same *same;
-	/* All columns, or with `make` only the two of `head`. */
+	/* Whether two rows are in one line. */
+	bool (*same)(const struct uncore_row *a, const struct uncore_row *b);
+	/* All columns, or with `make` the two of `head` and the one of `end`. */
 	struct table_column columns[VIEW_METRICS + 3];
 	/* The metrics of the columns behind `head`. A row of another metric, or a second row for a
 	 * cell, is in a table below, as `text` prints it. */
@@ -35,32 +37,30 @@ struct view {
 	/* The part of a metric's name that is in `metrics`; NULL: all of it. */
 	const char *(*part)(const char *name);
 	const char *clocks; /* a metric in the last column, too */
-	view_make *make;    /* makes a column for each metric that the first window has */
+	/* In place of `metrics`, makes a column for each metric that the first window has: its name
+	 * without parts that belong to lines, and its title, which is then set in capitals. */
+	void (*make)(struct out_metric *into, const struct uncore_row *row);
+	const char *(*title)(const struct out *out); /* of the first column; NULL: in `columns` */
 	/* Prints a value; NULL: out_value(). */
 	void (*value)(struct table *t, const struct uncore_row *row);
 	const char *none; /* in a cell without a row */
-	/* The column with the largest share of the ceiling in the columns before it; in lines
-	 * without a ceiling the values of its metric. 0: none. */
+	/* The column that has the line's share of its ceiling in place of its metric, unless there
+	 * is no ceiling. 0: none. */
 	size_t peak;
 	bool sorted; /* by place; otherwise the lines are in the order of their rows */
-	/* The only place of a socket with a PMU has the numbers of the socket, and no line. */
-	bool hides_single;
-	/* `ceiling`, `busy`: the column `peak` has shares of a ceiling, or values. */
-	void (*legend)(struct out *out, bool ceiling, bool busy);
+	/* Sorts and hides lines. */
+	void (*order)(const struct out *out, struct view_line *lines, size_t count);
+	/* Prints the last cell, and ends the row. */
+	void (*end)(struct out *out, const struct view_line *line);
+	/* Prints a row below more than one line. */
+	void (*sum)(struct out *out);
+	void (*legend)(struct out *out, const struct view_line *lines, size_t count);
 };
 
-extern const struct view memory_view, links_view, ddio_view, groups_view;
+extern const struct view memory_view, links_view, ports_view, ddio_view, groups_view;
 
-/* Makes out->table with a column for each metric of this window, behind two columns and before the
- * one of `last`, unless that is NULL. */
-void view_columns(struct out *out, const char *first, const char *second, const char *last,
-		  view_make *make);
-/* The index in out->metrics; the number of metrics: there is no such column. */
-size_t view_column(const struct out *out, const char *name);
-/* The lines in the order of their first rows; to be freed. `column`: where a row is, TABLE_COLUMNS
- * or more: nowhere. */
-struct view_line *view_lines(const struct out *out, size_t *count, view_same *same,
-			     size_t (*column)(const struct out *out, const struct uncore_row *row));
+/* The column of a row; TABLE_COLUMNS: the table has no column for it. */
+size_t view_column(const struct out *out, const struct uncore_row *row);
 
 /* Whether rows are in one line of the table of root ports: ports.c. */
 bool ports_same_line(const struct uncore_row *a, const struct uncore_row *b);

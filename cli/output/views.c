@@ -3,6 +3,7 @@
  * entry here and a row of `outputs`. */
 #include "output/view.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -27,19 +28,32 @@ static void put_place(struct table *t, const struct uncore_row *row)
 		out_place_cell(t, row->place);
 }
 
-static void memory_legend(struct out *out, bool ceiling, bool busy)
+/* Whether a line has its metric, and no share of a ceiling, in the column `peak`. */
+static bool has_busy(const struct out *out, const struct view_line *lines, size_t count)
 {
+	bool busy = false;
+
+	for (size_t i = 0; i < count; i++)
+		busy |= !lines[i].hidden && !isfinite(lines[i].share) &&
+			lines[i].cells[out->output->view->peak];
+	return busy;
+}
+
+static void memory_legend(struct out *out, const struct view_line *lines, size_t count)
+{
+	bool ceiling = false;
 	const struct uncore_memory *m = uncore_memory_get(out->setup.machine);
 	auto_buffer text = {0};
 	struct human peak;
 
-	human_value(&peak, m->peak, "B/s");
+	for (size_t i = 0; i < count; i++)
+		ceiling |= isfinite(lines[i].share);
 	if (ceiling) {
-		buffer_printf(&text, "OF PEAK: of %s for each socket (from %s).", peak.text,
-			      m->from);
+		buffer_printf(&text, "OF PEAK: of %s for each socket (from %s).",
+			      human_value(&peak, m->peak, "B/s"), m->from);
 		out_once(out, text.data);
 	}
-	if (busy)
+	if (has_busy(out, lines, count))
 		out_once(out,
 			 ceiling ? "Channels: share of the time in which the data bus was busy."
 				 : "OF PEAK: share of the time in which the memory's data bus "
@@ -64,10 +78,24 @@ const struct view memory_view = {
 	.legend = memory_legend,
 };
 
-static void links_legend(struct out *out, bool ceiling, bool busy)
+/* The only PMU of a socket has the numbers of the socket, and no line. */
+static void hide_single(const struct out *out, struct view_line *lines, size_t count)
 {
-	(void)ceiling;
-	if (busy)
+	(void)out;
+	for (size_t i = 0; i < count; i++) {
+		const struct uncore_row_place *place = lines[i].row->place;
+		size_t pmus = 0;
+
+		for (size_t k = 0; k < count; k++)
+			pmus += lines[k].row->place->pmu &&
+				lines[k].row->place->socket == place->socket;
+		lines[i].hidden = place->pmu && pmus == 1;
+	}
+}
+
+static void links_legend(struct out *out, const struct view_line *lines, size_t count)
+{
+	if (has_busy(out, lines, count))
 		out_once(out, "OF PEAK: share of what the links can send, headers and credits "
 			      "included.");
 }
@@ -83,7 +111,7 @@ const struct view links_view = {
 		    {"IN", TABLE_RIGHT | TABLE_RATE},
 		    {"OF PEAK", TABLE_RIGHT}},
 	.peak = 2,
-	.hides_single = true,
+	.order = hide_single,
 	.legend = links_legend,
 };
 
@@ -109,10 +137,10 @@ static void put_direction(struct table *t, const struct uncore_row *row)
 	table_cell(t, strstr(row->query->name, ".read.") ? "read" : "write");
 }
 
-static void ddio_legend(struct out *out, bool ceiling, bool busy)
+static void ddio_legend(struct out *out, const struct view_line *lines, size_t count)
 {
-	(void)ceiling;
-	(void)busy;
+	(void)lines;
+	(void)count;
 	out_once(out,
 		 "LLC: hits, lines that the last-level cache holds (DDIO). MEMORY: misses, lines "
 		 "that are read from memory or will be written there. Writes of parts of "
