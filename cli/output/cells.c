@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/cli.h"
+#include "output/output.h"
 
 #define SHORT_TEXT 16   /* enough for the name of any quality */
 #define REASON_ROOM 256 /* spare bytes of a kept line, for a reason or longer numbers */

@@ -4,7 +4,12 @@
 #ifndef CLI_CELLS_H
 #define CLI_CELLS_H
 
-#include "output/output.h"
+#include "base/buffer.h"
+#include "base/json.h"
+
+struct out;
+
+#define OUT_FIELDS_ROOM 64 /* a record of a row has fewer fields */
 
 /* The latest record of a row. */
 struct cells {

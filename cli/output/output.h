@@ -12,10 +12,10 @@
 #include "base/json.h"
 #include "base/table.h"
 #include "loop/sink.h"
+#include "output/cells.h"
 #include "output/place.h"
 #include "uncore.h"
 
-struct cells;
 struct out;
 struct windows;
 
@@ -153,7 +153,6 @@ bool out_same_port(const struct uncore_row_place *a, const struct uncore_row_pla
 /* ---- short samples: samples.c ---- */
 
 #define OUT_UNIT_ROOM 64
-#define OUT_FIELDS_ROOM 64
 
 /* Sets the unit of a metric's value or an event's rate. Where the kernel's unit is a multiple of
  * bytes, it is B/s. Returns the factor from the kernel's unit to this one. */

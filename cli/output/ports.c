@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The view of `pcie`: a line for each root port with a column for each metric, and the devices below
- * it. Where a PMU cannot distinguish ports, a line is a PMU. */
+/* The view of `pcie`: a line for each root port with a column for each metric, and the devices
+ * below it. Where a PMU cannot distinguish ports, a line is a PMU. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,6 +8,7 @@
 
 #include "base/cli.h"
 #include "output/devices.h"
+#include "output/output.h"
 #include "output/view.h"
 
 #define PART ".complex"

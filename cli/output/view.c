@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/cli.h"
+#include "output/output.h"
 
 /* ---- columns ---- */
 

@@ -7,7 +7,10 @@
 #include <stddef.h>
 
 #include "base/table.h"
-#include "output/output.h"
+#include "uncore.h"
+
+struct out;
+struct out_metric;
 
 #define VIEW_METRICS 5 /* of one table, at most */
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/cli.h"
+#include "output/output.h"
 
 static bool same_place(const struct uncore_row *a, const struct uncore_row *b)
 {
