@@ -150,7 +150,11 @@ compare() {
 	stop TERM
 	# Longer intervals than the default.
 	"$UNCORE" --source "$SIM_SPR" record -o long -I 3s --interval-count 1 -M memory.bandwidth
+	# The host is the recorded one, which a simulation does not have.
+	sqlite3 long "INSERT OR REPLACE INTO meta (key, value) VALUES ('host', 'node7')"
 	serve --source replay:long serve --listen unix:socket -M memory.bandwidth
+	scrape body "$address" /api/v1/machine >machine
+	jq -e '.host == "node7"' machine
 	scrape stream "$address" 99 >events
 	jq -se 'map(select(.event == "window").data.interval) | length == 1' events
 	stop INT
