@@ -195,7 +195,7 @@ static void put_group(struct table *t, const struct uncore_row *row)
 		out_place_cell(t, place);
 }
 
-/* The files of resctrl have no reason why a value is not measured: there is one mark. */
+/* Any quality but "measured" has the mark "!". */
 static void put_traffic(struct table *t, const struct uncore_row *row)
 {
 	struct human h;
