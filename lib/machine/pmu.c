@@ -120,7 +120,7 @@ int unc_pmus_read(struct unc_pmus *out, const struct unc_root *root,
 		err = read_pmu(p, topology, error);
 		if (err != -EBADMSG)
 			continue;
-		if (unc_root_exists(root, UNC_PATH(DEVICES "/%s", p->name))) {
+		if (unc_root_still_has(root, UNC_PATH(DEVICES "/%s", p->name))) {
 			unc_cpulist_finish(&p->cpus);
 			p->broken = strdup(error->text);
 			err = p->broken ? 0 : unc_nomem(error);

@@ -157,7 +157,9 @@ static int open_live(const struct unc_root *r, const char *path, int flags)
 	if (unc_known_what(&r->known, where) == UNC_IS_ABSENT)
 		return -ENOENT;
 	fd = openat(r->fd, *where ? where : ".", flags | O_NOFOLLOW | O_CLOEXEC);
-	if (fd < 0 && errno == ELOOP && (err = resolve(r, path, true, where)) == 0)
+	/* A link is ELOOP, or with O_DIRECTORY no directory. */
+	if (fd < 0 && (errno == ELOOP || errno == ENOTDIR) &&
+	    (err = resolve(r, path, true, where)) == 0)
 		fd = openat(r->fd, where, flags | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0 && !err && errno == ENOENT)
 		know(r, where, UNC_IS_ABSENT);
@@ -678,6 +680,15 @@ bool unc_root_exists(const struct unc_root *r, const char *path)
 	if (there && r->record)
 		record_path(r, path, 0);
 	return there;
+}
+
+bool unc_root_still_has(const struct unc_root *r, const char *path)
+{
+	int fd = r->fd < 0 ? -ENOENT : unc_root_open_file(r, path, O_PATH);
+
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0 || (r->fd < 0 && unc_root_exists(r, path));
 }
 
 void unc_root_record(struct unc_root *r, struct unc_tree *record)

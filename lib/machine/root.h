@@ -65,6 +65,8 @@ int unc_root_replace(const struct unc_root *r, const char *dir, const char *name
 /* True if only root, or the owner of a root that is not "/", owns the file and can write to it. */
 bool unc_root_is_trusted(const struct unc_root *r, const char *path);
 bool unc_root_exists(const struct unc_root *r, const char *path);
+/* The same at this moment: a record has what the path was when it was first asked for. */
+bool unc_root_still_has(const struct unc_root *r, const char *path);
 
 /* From now on adds each path that is read to `record`, with its contents, the links that lead
  * there, and the names in its directory. NULL ends the recording. */

@@ -271,6 +271,7 @@ static void a_recorded_file_is_read_once(void **state)
 	struct unc_root *r;
 	char *start;
 	size_t len;
+	char path[400];
 
 	tree_put(t, "sys/changing/long", "first");
 	assert_int_equal(unc_root_open(&r, t->dir, NULL), 0);
@@ -293,6 +294,11 @@ static void a_recorded_file_is_read_once(void **state)
 	assert_false(unc_root_exists(r, "sys/changing/later"));
 	assert_int_equal(unc_root_read(r, "sys/changing/later", &start), -ENOENT);
 	assert_int_equal(unc_root_read(r, "sys/changing/later/below", &start), -ENOENT);
+	assert_true(unc_root_still_has(r, "sys/changing/new"));
+	snprintf(path, sizeof(path), "%s/sys/changing/new", t->dir);
+	assert_int_equal(unlink(path), 0);
+	assert_true(unc_root_exists(r, "sys/changing/new"));
+	assert_false(unc_root_still_has(r, "sys/changing/new"));
 	unc_root_record(r, NULL);
 	check_line(r, "sys/changing/long", "second");
 	check_line(r, "sys/changing/later", "x");
@@ -305,6 +311,7 @@ static void links_of_this_machine_are_recorded(void **state)
 {
 	const struct unc_entry *file;
 	struct unc_tree record = {0};
+	struct unc_names names = {0};
 	char *start, path[40];
 	struct unc_root *r;
 	size_t len;
@@ -312,6 +319,10 @@ static void links_of_this_machine_are_recorded(void **state)
 	(void)state;
 	assert_int_equal(unc_root_open(&r, "/", NULL), 0);
 	unc_root_record(r, &record);
+	/* A link to a directory, listed before the link is known. */
+	assert_int_equal(unc_root_list(r, "proc/net", &names), 0);
+	assert_true(names.count > 0);
+	unc_names_finish(&names);
 	assert_true(unc_root_exists(r, "proc/self"));
 	assert_int_equal(unc_root_read(r, "proc/none/status", &start), -ENOENT);
 	assert_int_equal(unc_root_read(r, "proc", &start), -EISDIR);
