@@ -121,8 +121,9 @@ const struct view links_view = {
 static const char *llc_part(const char *name)
 {
 	static const char llc[] = ".llc.";
+	const char *part = strstr(name, llc);
 
-	return strstr(name, llc) + strlen(llc);
+	return part ? part + strlen(llc) : name;
 }
 
 static bool same_direction(const struct uncore_row *a, const struct uncore_row *b)
