@@ -150,6 +150,23 @@ static int add_metrics(struct unc_catalogue *c, bool here, struct unc_error *e)
 	return 0;
 }
 
+/* Gives the PMU what its family says of it. */
+static void join(struct uncore_pmu *pmu, const struct unc_family *f)
+{
+	pmu->family = f;
+	pmu->role = pmu->role ? pmu->role : role_of(f, pmu);
+	pmu->defs = f->events;
+	pmu->def_count = f->event_count;
+	pmu->named_terms = f->named_terms;
+	pmu->named_term_count = f->named_term_count;
+	if (f->registers) {
+		pmu->register_bits = f->registers->bits;
+		pmu->register_halves = f->registers->halves;
+	}
+	for (size_t b = 0; b < f->bug_count; b++)
+		pmu->adds_at_reads |= f->bugs[b].adds_at_reads;
+}
+
 int unc_catalogue_match(struct unc_catalogue *c, struct unc_pmus *pmus, struct unc_error *e)
 {
 	int r = unc_catalogue_add_built_in(c, has_one_of, pmus, e);
@@ -163,18 +180,7 @@ int unc_catalogue_match(struct unc_catalogue *c, struct unc_pmus *pmus, struct u
 			if (pmu->family || !f->on_this_cpu ||
 			    !recognises(f->patterns, f->pattern_count, pmu))
 				continue;
-			pmu->family = f;
-			pmu->role = pmu->role ? pmu->role : role_of(f, pmu);
-			pmu->defs = f->events;
-			pmu->def_count = f->event_count;
-			pmu->named_terms = f->named_terms;
-			pmu->named_term_count = f->named_term_count;
-			if (f->registers) {
-				pmu->register_bits = f->registers->bits;
-				pmu->register_halves = f->registers->halves;
-			}
-			for (size_t b = 0; b < f->bug_count; b++)
-				pmu->adds_at_reads |= f->bugs[b].adds_at_reads;
+			join(pmu, f);
 			if (UNC_ADD(&f->pmus, &f->pmu_count, &pmu) < 0)
 				r = unc_nomem(e);
 		}

@@ -23,13 +23,14 @@
 #define AUTHORITY_MOST (16u << 20) /* bytes of OTEL_EXPORTER_OTLP_CERTIFICATE */
 
 /* The functions of libcurl that are used, without their prefix. */
-#define FUNCTIONS(DO)                                                                  \
-	DO(global_init)                                                                \
-	DO(easy_init)                                                                  \
-	DO(easy_setopt)                                                                \
-	DO(easy_perform)                                                               \
-	DO(easy_getinfo) DO(easy_strerror) DO(easy_unescape) DO(easy_cleanup) DO(free) \
-		DO(slist_append) DO(slist_free_all)
+#define FUNCTIONS(DO)     \
+	DO(global_init)   \
+	DO(easy_init)     \
+	DO(easy_setopt)   \
+	DO(easy_perform)  \
+	DO(easy_getinfo)  \
+	DO(easy_strerror) \
+	DO(easy_unescape) DO(easy_cleanup) DO(free) DO(slist_append) DO(slist_free_all)
 
 /* libcurl and its dependencies would double the time of each start of the command. Therefore they
  * are loaded only for --otlp. */
