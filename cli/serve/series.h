@@ -32,7 +32,7 @@ struct series_family {
 	char *name;       /* without _total, _sum and _count */
 	const char *unit; /* the end of the name, or "" */
 	char *help;
-	char *ceiling; /* name of the gauge of the ceilings; NULL: no ceilings */
+	char *ceiling;                    /* name of the gauge of the ceilings; NULL: no ceilings */
 	char *histogram, *histogram_help; /* of the short samples */
 	const struct series_buckets *buckets;
 	enum series_kind kind;
