@@ -29,9 +29,9 @@ def entry(name, data):
 
 
 def index_of(path):
-    """Family, name and identifier of its PMUs, CPU models, paths of its hardware and drivers, which data files have on
-    lines of their own."""
-    family, pmus, cpus, paths, modules, inside = None, [], [], [], [], None
+    """Family, name and identifier of its PMUs, CPU models, paths of its hardware, drivers and directories of devices,
+    which data files have on lines of their own."""
+    family, pmus, cpus, paths, modules, devices, inside = None, [], [], [], [], [], None
     for line in pathlib.Path(path).read_text(encoding="utf-8").splitlines():
         key, _, value = line.partition(": ")
         value = value.split(" #")[0].strip().strip("'\"")
@@ -47,11 +47,13 @@ def index_of(path):
             paths.append(value)
         elif inside == "expect:" and key.lstrip(" -") == "module" and value not in modules:
             modules.append(value)
+        elif inside == "devices:" and key.lstrip(" -") == "directories":
+            devices.append(value)
         if line and line[0] not in " #":
             inside = line
-    if not family or not pmus:
-        raise SystemExit(f"{path}: no 'family' or no list of 'pmus' to be indexed")
-    return family, pmus, cpus, paths, modules
+    if not family or not (pmus or devices):
+        raise SystemExit(f"{path}: no 'family' or no list of 'pmus' or 'devices' to be indexed")
+    return family, pmus, cpus, paths, modules, devices
 
 
 def index(paths):
@@ -59,7 +61,7 @@ def index(paths):
     for i, path in enumerate(sorted(paths, key=lambda p: os.fsencode(os.path.basename(p)))):
         family, pmus, *words = index_of(path)
         patterns = ", ".join("{%s}" % ", ".join(escape(w.encode()) if w else "NULL" for w in p) for p in pmus)
-        text.append(f"static const struct unc_pattern pmus_{i}[] = {{{patterns}}};\n")
+        text.append(f"static const struct unc_pattern pmus_{i}[] = {{{patterns or '{0}'}}};\n")
         lists = ", ".join(escape(" ".join(each).encode()) for each in words)
         rows.append(f'\t{{"{family}", pmus_{i}, {len(pmus)}, {lists}}},\n')
     return "".join(text + ["const struct unc_index unc_embedded_index[] = {\n", *rows, "};\n"])

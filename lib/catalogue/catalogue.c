@@ -177,8 +177,10 @@ int unc_catalogue_match(struct unc_catalogue *c, struct unc_pmus *pmus, struct u
 		for (size_t k = 0; r == 0 && k < pmus->count; k++) {
 			struct uncore_pmu *pmu = &pmus->items[k];
 
-			if (pmu->family || !f->on_this_cpu ||
-			    !recognises(f->patterns, f->pattern_count, pmu))
+			if (pmu->source != UNC_SOURCE_KERNEL
+				    ? pmu->family != f
+				    : pmu->family || !f->on_this_cpu ||
+					      !recognises(f->patterns, f->pattern_count, pmu))
 				continue;
 			join(pmu, f);
 			if (UNC_ADD(&f->pmus, &f->pmu_count, &pmu) < 0)

@@ -12,6 +12,7 @@ enum unc_ceiling {
 	UNC_CEILING_NONE,
 	UNC_CEILING_MEMORY, /* the DRAM of the row's place */
 	UNC_CEILING_PORT,   /* the PCIe link of the row's root port, in one direction */
+	UNC_CEILING_LINK,   /* the PCIe link of the row's device, in one direction */
 };
 
 /* The most events of one formula, so that evaluation needs no allocation: the bins of a histogram,
@@ -322,6 +323,11 @@ struct unc_family {
 	struct unc_filter filters[UNC_FILTERS];
 	struct unc_pattern *patterns;
 	size_t pattern_count;
+	/* A family of devices that count themselves has these instead of patterns. */
+	enum unc_source_kind source;
+	struct unc_device_rule *devices;
+	size_t device_count;
+	struct unc_device_layout layout; /* of its files */
 	struct unc_expectation *expectations;
 	size_t expectation_count;
 	struct unc_port_rule *ports; /* the first one applies; NULL: none */
@@ -381,6 +387,20 @@ extern const struct unc_shape unc_filters_shape, unc_named_term_shape, unc_rule_
 /* ---- drivers.c: facts about the kernel's drivers ---- */
 
 extern const struct unc_shape unc_driver_shape;
+
+/* ---- devices.c: devices that count themselves ---- */
+
+extern const struct unc_shape unc_device_rule_shape;
+/* Reads `layout` of a family, and `read` of an event. */
+unc_read unc_device_layout, unc_device_reads;
+/* Gives an event that has `read` its terms. */
+unc_read unc_device_event;
+
+struct unc_catalogue;
+/* Adds the devices of this machine that count themselves to the PMUs, with their families, and
+ * parses the built-in families that may have some. -ENOMEM, -EBADMSG. */
+int unc_devices_find(struct unc_catalogue *c, struct unc_pmus *pmus, const struct unc_root *root,
+		     const struct unc_topology *topology, struct unc_error *e);
 
 /* ---- the catalogue ---- */
 

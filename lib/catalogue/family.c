@@ -358,7 +358,7 @@ static int check_encoded(const struct unc_reader *r, const struct unc_yaml *map,
 	const struct unc_yaml *alias = unc_yaml_get(map, "alias");
 	const struct unc_yaml *scale = unc_yaml_get(map, "scale");
 
-	if (unc_yaml_get(map, "cases"))
+	if (unc_yaml_get(map, "cases") || ((const struct unc_event_def *)into)->reads)
 		return 0;
 	if (!alias && !unc_yaml_get(map, "terms"))
 		return unc_reader_fail(r, map, "an event needs 'alias', 'terms' or 'cases'");
@@ -393,6 +393,10 @@ static int finish_event(const struct unc_reader *r, const struct unc_yaml *map, 
 			map->key);
 	if (unc_reader_check_name(r, map, map->key, "_", "event name") < 0)
 		return -EBADMSG;
+	if (event->reads)
+		return unc_device_event(r, map, event);
+	if (((const struct unc_family *)r->context)->source != UNC_SOURCE_KERNEL)
+		return unc_reader_fail(r, map, "an event of a device needs 'read'");
 	if (cases)
 		err = fill_cases(r, map, cases, &event_case, event);
 	return err < 0 ? err : check_encoded(r, map, into);
@@ -403,6 +407,10 @@ static const struct unc_field event_fields[] = {
 	UNC_FIELD("alias", TEXT, EVENT(alias), .check = check_alias),
 	UNC_FIELD("terms", TEXT, EVENT(terms), .check = unc_family_terms),
 	UNC_FIELD("cases", ANY),
+	UNC_FIELD("read", ANY, .check = unc_device_reads),
+	UNC_FIELD("state", BOOL, EVENT(state), .with = "read"),
+	UNC_FIELD("saturates", BOOL, EVENT(saturates), .with = "read"),
+	UNC_FIELD("bits", NUMBER, EVENT(bits), .with = "read", .least = 8, .most = 63),
 	/* Applies the kernel's .scale of the alias. Other factors are in formulas. */
 	UNC_FIELD("scale", WORD, EVENT(kernel_scale),
 		  .words = (const char *const[]){"", "kernel", NULL}, .what = "scale"),
@@ -558,6 +566,7 @@ static const struct unc_field metric_fields[] = {
 			  (const char *const[]){[UNC_CEILING_NONE] = "",
 						[UNC_CEILING_MEMORY] = "memory",
 						[UNC_CEILING_PORT] = "port",
+						[UNC_CEILING_LINK] = "link",
 						NULL},
 		  .what = "ceiling"),
 	UNC_FIELD("remote_data", WORD, METRIC(remote_data),
@@ -595,8 +604,17 @@ static const struct unc_field family_fields[] = {
 	UNC_FIELD("!title", TEXT, FAMILY(title)),
 	UNC_FIELD("!instance", TEXT, FAMILY(instance)),
 	UNC_FIELD("!place", WORD, FAMILY(place), .words = places),
-	UNC_FIELD("!pmus", LIST, FAMILY_LIST(patterns, pattern_count),
+	UNC_FIELD("|pmus", LIST, FAMILY_LIST(patterns, pattern_count),
 		  .of = UNC_SHAPE(struct unc_pattern, pattern_fields), .least = 1),
+	UNC_FIELD("|devices", LIST, FAMILY_LIST(devices, device_count),
+		  .of = &unc_device_rule_shape, .least = 1),
+	UNC_FIELD("!source", WORD, FAMILY(source), .with = "devices",
+		  .words = (const char *const[]){[UNC_SOURCE_KERNEL] = "",
+						 [UNC_SOURCE_FILES] = "files",
+						 [UNC_SOURCE_NVML] = "nvml",
+						 NULL},
+		  .what = "source"),
+	UNC_FIELD("layout", ANY, .with = "devices", .check = unc_device_layout),
 	UNC_FIELD("everywhere", BOOL, FAMILY(everywhere)),
 	UNC_FIELD("models", WORDS, FAMILY_LIST(models, model_count), .check = check_models),
 	UNC_FIELD("expect", LIST, FAMILY_LIST(expectations, expectation_count),
@@ -646,6 +664,14 @@ int unc_family_parse(struct unc_family **out, struct unc_yaml_file *file, const 
 	f->on_this_cpu = true;
 	f->counters = COUNTERS;
 	err = unc_fill(&r, file->root, UNC_SHAPE(struct unc_family, family_fields), f);
+	/* Devices are found by their files; sentences name them by this. */
+	if (err == 0 && f->device_count) {
+		f->patterns = unc_yaml_keep(file, calloc(1, sizeof(*f->patterns)));
+		f->pattern_count = f->patterns ? 1 : 0;
+		err = f->patterns ? 0 : unc_nomem(e);
+	}
+	if (err == 0 && f->device_count)
+		f->patterns->name = f->devices->name;
 	if (err < 0)
 		unc_family_free(f);
 	else

@@ -82,7 +82,7 @@ static void free_members(struct uncore_pmu *p)
 	p->term_count = p->alias_count = p->cap_count = 0;
 }
 
-static void finish_pmu(struct uncore_pmu *p)
+void unc_pmu_finish(struct uncore_pmu *p)
 {
 	free_members(p);
 	free(p->name);
@@ -125,7 +125,7 @@ int unc_pmus_read(struct unc_pmus *out, const struct unc_root *root,
 			p->broken = strdup(error->text);
 			err = p->broken ? 0 : unc_nomem(error);
 		} else { /* its module was removed after the directory was listed */
-			finish_pmu(p);
+			unc_pmu_finish(p);
 			pmus.count--;
 			err = 0;
 		}
@@ -143,7 +143,7 @@ int unc_pmus_read(struct unc_pmus *out, const struct unc_root *root,
 void unc_pmus_finish(struct unc_pmus *p)
 {
 	for (size_t i = 0; i < p->count; i++)
-		finish_pmu(&p->items[i]);
+		unc_pmu_finish(&p->items[i]);
 	free(p->items);
 	if (p->vendor)
 		unc_vendor_finish(p->vendor);
@@ -271,6 +271,7 @@ static int add_defs(struct uncore_pmu *p)
 			alias.unit = NULL;
 		}
 		alias.name = def->name;
+		alias.snapshot = alias.snapshot || def->state;
 		alias.title = def->title;
 		alias.evidence = def->evidence;
 		if (UNC_ADD(&p->aliases, &p->alias_count, &alias) < 0)

@@ -9,6 +9,65 @@
 
 struct unc_family; /* catalogue/catalogue.h */
 
+/* Which source reads a PMU. */
+enum unc_source_kind {
+	UNC_SOURCE_KERNEL,
+	UNC_SOURCE_FILES, /* a device that counts in files, see source/devices */
+	UNC_SOURCE_NVML,  /* a GPU that its vendor's library NVML reads, see source/nvml */
+	UNC_SOURCE_KINDS,
+};
+
+/* What a reading of a device is, besides a count of events. */
+enum unc_nvml_call {
+	UNC_NVML_NONE,
+	UNC_NVML_MEMORY_PEAK, /* what the GPU's memory can transfer at most, in B/s: a state */
+};
+
+/* Where a device has one of its counts. */
+struct unc_device_read {
+	const char *versions; /* versions of the layout that have it there; NULL: all */
+	bool cheap;           /* less exact; it is for programs that count all the time */
+	/* UNC_SOURCE_FILES: */
+	const char *file; /* below the device's directory; the files of a glob are added up */
+	/* Text: a number, or a word of a line. */
+	const char *line; /* the first word of the line; NULL: the first line */
+	unsigned column;  /* the word of the line, from 1 */
+	/* Binary: a number of so many bytes at an offset. With `high` the file has the upper half
+	 * of the number there. */
+	unsigned bytes; /* 0: text */
+	unsigned at, high;
+	bool has_high;
+	/* Binary, as a list of attributes: the number of the attribute, and which of its
+	 * values. */
+	unsigned attribute, index;
+	bool has_attribute;
+	/* UNC_SOURCE_NVML: a field (its scope is all links), a metric of GPM, or a call. */
+	unsigned field, gpm;
+	bool all_links;
+	enum unc_nvml_call call;
+};
+
+/* How the devices of a family are found. */
+struct unc_device_rule {
+	const char *directories; /* a glob below the root: "sys/class/nvme/nvme*" */
+	/* The PMU's: in "{1}_port_{2}" the names of the first and the second directory that are
+	 * found by a glob, in "nvidia_gpu_{n}" a number from 0. */
+	const char *name;
+	const char *except;    /* globs, separated by blanks, of names of directories */
+	struct unc_word *only; /* a file of the directory, and a glob that its text matches */
+	size_t only_count;
+	const char *has; /* a file or directory that it must have; NULL: any */
+};
+
+/* The file that names the version of a device's other files. */
+struct unc_device_layout {
+	const char *file; /* NULL: there is only one version */
+	/* In a binary file: offsets of the size of its structure (16 bits) and of its version (two
+	 * bytes, "1.4"). Otherwise the text of the file is the version. */
+	unsigned size, version;
+	bool binary;
+};
+
 /* An event of a family, for the CPU model for which the catalogue was loaded. */
 struct unc_event_def {
 	bool other_model; /* this CPU model does not have it */
@@ -18,6 +77,12 @@ struct unc_event_def {
 	bool kernel_scale; /* the value is multiplied by the alias's .scale */
 	bool always;       /* never idle: if it does not move for long, the counter is stuck */
 	bool unfiltered;   /* a clock: the family's filters do not restrict it */
+	/* Of a device: where the count is, in the order in which they are tried. */
+	const struct unc_device_read *reads;
+	size_t read_count;
+	bool state;     /* a current value, not a count */
+	bool saturates; /* at its greatest value it stands, instead of wrapping */
+	unsigned bits;  /* after which it wraps; 0: 64, or the width of its field */
 };
 
 /* A term of a family whose values have names. A name stands for terms of the driver: "RFO" of "opc"
@@ -48,6 +113,10 @@ struct uncore_pmu {
 	const struct unc_driver *driver; /* facts about its driver; NULL: unknown */
 	/* With UNC_CPU_NODE: the node of its device; -1: unknown. */
 	int node;
+	enum unc_source_kind source;
+	/* For a device: the PCI function that it belongs to, "0000:17:00.0"; NULL: none. */
+	const char *pci;
+	const struct unc_device_layout *layout; /* the same; NULL: there is only one */
 	const char *absent; /* why its hardware does not exist; NULL: it exists */
 	/* The device at the other end of its link, or its group of resctrl; NULL: unknown. */
 	const char *role;
@@ -62,13 +131,14 @@ struct uncore_pmu {
 	size_t unit;      /* for a register block: the number of the instance */
 	bool anywhere;    /* the same: the socket of its device is unknown, and any CPU reads it */
 	bool spans_nodes; /* for a group of resctrl: its cache belongs to several NUMA nodes */
-	const char *directory; /* for a group of resctrl: the directory of its files */
+	/* For a device, or a group of resctrl: the directory of its files. */
+	const char *directory;
 	const struct unc_root *root;
 	struct unc_vendor *vendor; /* the machine's; NULL: none */
 	struct unc_error *error;   /* the machine's, for what is read at first use */
 
-	/* A register block or resctrl: has no files, so all below except the family's part is
-	 * set. */
+	/* A register block, a device or resctrl: has no files of a PMU, so all below except the
+	 * family's part is set. */
 	bool no_files;
 	bool loaded; /* the members below are read at first use */
 	struct uncore_term *terms;
@@ -93,6 +163,8 @@ struct unc_pmus {
 int unc_pmus_read(struct unc_pmus *out, const struct unc_root *root,
 		  const struct unc_topology *topology, struct unc_error *error);
 void unc_pmus_finish(struct unc_pmus *p);
+/* Frees the PMU's members; those of a new one are all zero. */
+void unc_pmu_finish(struct uncore_pmu *p);
 
 /* The number of CPUs in its mask: `cpus`, and after them CPUs that read the same registers. */
 static inline size_t unc_pmu_mask(const struct uncore_pmu *p)
@@ -101,6 +173,24 @@ static inline size_t unc_pmu_mask(const struct uncore_pmu *p)
 }
 
 bool unc_pmu_has_cpu(const struct uncore_pmu *p, int cpu);
+
+/* The code of a device's event, which its configuration has: FNV-1a of its name. */
+static inline uint64_t unc_device_code(const char *name)
+{
+	uint64_t h = UINT64_C(0xcbf29ce484222325);
+
+	for (; *name; name++)
+		h = (h ^ (unsigned char)*name) * UINT64_C(0x100000001b3);
+	return h;
+}
+/* The event of a device that a counter counts. */
+static inline const struct unc_event_def *unc_device_event_of(const struct uncore_counter *c)
+{
+	for (size_t i = 0; i < c->pmu->def_count; i++)
+		if (unc_device_code(c->pmu->defs[i].name) == c->config[0])
+			return &c->pmu->defs[i];
+	return NULL;
+}
 
 /* Reads format/, events/ and caps/ unless they have been read. Returns 0, -ENOMEM or -EBADMSG. */
 int unc_pmu_load(const struct uncore_pmu *p);
