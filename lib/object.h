@@ -57,8 +57,11 @@ int unc_machine_pci(struct uncore *u);
 int unc_machine_ports_of(struct uncore *u, const struct uncore_pmu *pmu, int cpu,
 			 const struct unc_port **ports, size_t *count, struct unc_error *why);
 
-/* A source for a monitor of this machine. */
-int unc_machine_source(struct uncore *u, struct unc_source **out);
+/* False: one source counts everything that there is: a simulation, a recording, a register block or
+ * resctrl. */
+bool unc_machine_has_sources(const struct uncore *u);
+/* A source of this kind for counters of a monitor. */
+int unc_machine_source(struct uncore *u, enum unc_source_kind kind, struct unc_source **out);
 
 /* Bytes per second that the memory of a socket, of the machine (`socket` -1), or of one memory
  * channel can transfer at most; NaN: not known, and uncore_memory_get() has the reason. */

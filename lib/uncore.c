@@ -118,6 +118,7 @@ static const struct source {
 	const struct unc_source_ops *ops;
 } sources[] = {
 	{"kernel", "kernel", &unc_source_kernel},
+	{"files", "files", &unc_source_files},
 	{"resctrl", "resctrl", &unc_source_resctrl},
 	{"sim:", "sim:NAME, sim:FILE.yaml", &unc_source_sim},
 	{"regs:", "regs:NAME, regs:FILE.yaml", &unc_source_regs},
@@ -283,6 +284,9 @@ int uncore_scan(struct uncore *u)
 		r = unc_regs_family(&f, u->regs, u->topology.cpu_names, &u->error);
 	if (r == 0 && f)
 		r = unc_catalogue_add(&u->catalogue, f, &u->error);
+	/* With a register block or resctrl only their PMUs are known. */
+	if (r == 0 && !u->regs && u->ops != &unc_source_resctrl)
+		r = unc_devices_find(&u->catalogue, &u->pmus, u->root, &u->topology, &u->error);
 	if (r == 0)
 		r = unc_catalogue_match(&u->catalogue, &u->pmus, &u->error);
 	if (r == 0)
@@ -347,13 +351,26 @@ double uncore_pmu_link_speed(struct uncore *u, const struct uncore_pmu *p, int c
 	return speed;
 }
 
-int unc_machine_source(struct uncore *u, struct unc_source **out)
+/* The sources of PMUs and devices. */
+static const struct unc_source_ops *const kernel_sources[UNC_SOURCE_KINDS] = {
+	[UNC_SOURCE_KERNEL] = &unc_source_kernel,
+	[UNC_SOURCE_FILES] = &unc_source_files,
+	[UNC_SOURCE_NVML] = &unc_source_nvml,
+};
+
+bool unc_machine_has_sources(const struct uncore *u)
 {
-	struct unc_source from = {.ops = u->ops,
+	return u->ops == &unc_source_kernel || u->ops == &unc_source_files;
+}
+
+int unc_machine_source(struct uncore *u, enum unc_source_kind kind, struct unc_source **out)
+{
+	struct unc_source from = {.ops = unc_machine_has_sources(u) ? kernel_sources[kind] : u->ops,
 				  .root = u->root,
 				  .topology = &u->topology,
 				  .sim = u->sim,
 				  .regs = u->regs,
+				  .any_root = u->ops == &unc_source_files,
 				  .write = u->program,
 				  .replay = &u->replay};
 

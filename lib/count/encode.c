@@ -167,6 +167,8 @@ int unc_encode_metric(struct uncore_monitor *m, struct unc_query *q, struct unc_
 		}
 		if (r == 0)
 			set->requests[k].subtracted = is_subtracted(q->metric->formula, k);
+		if (r == 0)
+			set->requests[k].snapshot |= event->state;
 		free(terms);
 	}
 	target.set = (size_t)(set - m->sets);

@@ -38,9 +38,9 @@ int uncore_monitor_new(struct uncore_monitor **out, struct uncore *u)
 
 static void close_source(struct uncore_monitor *m)
 {
-	if (m->source)
-		m->source->ops->close(m->source);
-	m->source = NULL;
+	for (size_t p = 0; p < m->part_count; p++)
+		m->parts[p].source->ops->close(m->parts[p].source);
+	m->part_count = 0;
 	free(m->previous);
 	free(m->now);
 	if (m->latest != m->interval)
@@ -214,6 +214,46 @@ static int make_distributions(struct uncore_monitor *m)
 	return 0;
 }
 
+/* Opens the current round's counters, those of each source. A source that cannot count
+ * at all fails only if there is no other: else its counters keep the error. */
+static int open_sources(struct uncore_monitor *m)
+{
+	struct uncore_counter *c = m->plan.counters;
+	struct unc_error *e = &m->machine->error;
+	bool by_source = unc_machine_has_sources(m->machine);
+	size_t end = m->first + m->count;
+	int r = 0;
+
+	for (size_t i = m->first; r == 0 && i < end;) {
+		struct unc_part *part = &m->parts[m->part_count];
+		struct unc_error why = {0};
+
+		*part = (struct unc_part){.first = i};
+		for (; i < end && (!by_source || c[i].pmu->source == c[part->first].pmu->source);
+		     i++)
+			part->count++;
+		r = unc_machine_source(m->machine, c[part->first].pmu->source, &part->source);
+		if (r < 0)
+			break;
+		m->part_count++;
+		r = part->source->ops->open(part->source, &c[part->first], part->count, &m->notes,
+					    &why);
+		if (r < 0 && (r == -ENOMEM || part->count == m->count))
+			return unc_fail(e, -r, "%s", why.text);
+		for (size_t k = part->first; r < 0 && k < i; k++) {
+			free((void *)c[k].why);
+			if (unc_counter_refuse(&c[k], r, why.text, e) < 0)
+				return -ENOMEM;
+		}
+		if (r < 0) {
+			part->source->ops->close(part->source);
+			m->part_count--;
+		}
+		r = 0;
+	}
+	return r;
+}
+
 int uncore_monitor_open(struct uncore_monitor *m)
 {
 	struct unc_error *e = &m->machine->error;
@@ -251,9 +291,7 @@ int uncore_monitor_open(struct uncore_monitor *m)
 		memcpy(m->total, m->earlier, m->first * sizeof(*m->earlier));
 	}
 	if (r == 0)
-		r = unc_machine_source(m->machine, &m->source);
-	if (r == 0)
-		r = m->source->ops->open(m->source, counters, m->count, &m->notes, e);
+		r = open_sources(m);
 	for (size_t i = 0; r == 0 && i < m->count; i++)
 		m->opened = m->opened || counters[i].error == 0;
 	/* Other rounds may have counters. If the driver does not know the event, this machine
@@ -272,16 +310,28 @@ int uncore_monitor_open(struct uncore_monitor *m)
 static int read_counters(struct uncore_monitor *m, struct uncore_reading *into,
 			 struct unc_moment *at, struct unc_error *e)
 {
-	int r = m->source->ops->read(m->source, into + m->first, &at->ns, e);
+	struct unc_source *source = NULL;
 	struct timespec wall;
+	int r = 0, more;
 
-	for (size_t i = m->first; r >= 0 && i < m->first + m->count; i++)
-		if (!into[i].at_ns)
-			into[i].at_ns = at->ns;
-	if (r < 0)
+	/* The interval is that of the first source. */
+	for (size_t p = 0; r >= 0 && p < m->part_count; p++) {
+		const struct unc_part *part = &m->parts[p];
+		uint64_t now_ns = 0;
+
+		more = part->source->ops->read(part->source, into + part->first, &now_ns, e);
+		for (size_t i = part->first; more >= 0 && i < part->first + part->count; i++)
+			if (!into[i].at_ns)
+				into[i].at_ns = now_ns;
+		if (!source)
+			at->ns = now_ns;
+		source = source ? source : part->source;
+		r = more < 0 ? more : r | more;
+	}
+	if (r < 0 || !source)
 		return r;
-	at->wall_ns = m->source->wall_ns;
-	if (!m->source->own_time) {
+	at->wall_ns = source->wall_ns;
+	if (!source->own_time) {
 		clock_gettime(CLOCK_REALTIME, &wall);
 		at->wall_ns = at->ns + (uint64_t)wall.tv_sec * 1000000000u +
 			      (uint64_t)wall.tv_nsec - unc_now_ns();
@@ -300,8 +350,9 @@ int uncore_monitor_start(struct uncore_monitor *m)
 		return unc_fail(e, EBUSY, "the monitor is not open");
 	if (m->state > UNC_MONITOR_OPEN)
 		return unc_fail(e, EBUSY, "the monitor was started already");
-	if (m->source->ops->enable)
-		r = m->source->ops->enable(m->source, e);
+	for (size_t p = 0; r == 0 && p < m->part_count; p++)
+		if (m->parts[p].source->ops->enable)
+			r = m->parts[p].source->ops->enable(m->parts[p].source, e);
 	if (r == 0)
 		r = read_counters(m, m->previous, &m->begin, e);
 	if (r < 0)
@@ -320,8 +371,9 @@ int uncore_monitor_stop(struct uncore_monitor *m)
 
 	if (m->state < UNC_MONITOR_RUNNING)
 		return unc_fail(e, EBUSY, "the monitor was not started");
-	if (m->source->ops->disable)
-		r = m->source->ops->disable(m->source, e);
+	for (size_t p = 0; r == 0 && p < m->part_count; p++)
+		if (m->parts[p].source->ops->disable)
+			r = m->parts[p].source->ops->disable(m->parts[p].source, e);
 	if (m->state == UNC_MONITOR_RUNNING) {
 		err = read_counters(m, m->now, &m->now_at, r < 0 ? &other : e);
 		m->state = err < 0 ? UNC_MONITOR_STOPPED : UNC_MONITOR_STOPPED_READ;
@@ -476,19 +528,21 @@ static bool is_off(const struct uncore_monitor *m, size_t i)
 
 /* Finds counters that another program has switched off, by restarting them: the driver then writes
  * their registers again. Counters that it has cleared or set are known, and are restarted, too. */
-static void restart(struct uncore_monitor *m)
+static void restart(struct uncore_monitor *m, const struct unc_part *part)
 {
+	struct unc_source *source = part->source;
+	size_t end = part->first + part->count;
 	bool any = false;
 
-	for (size_t i = m->first; i < m->first + m->count; i++) {
+	for (size_t i = part->first; i < end; i++) {
 		m->marks[i] = m->latest[i].quiet || m->latest[i].state == UNC_REWRITTEN;
 		any |= m->marks[i];
-		if (m->latest[i].quiet && !m->source->ops->restart)
+		if (m->latest[i].quiet && !source->ops->restart)
 			m->marks[i] = is_off(m, i);
 	}
-	if (any && m->source->ops->restart && m->state == UNC_MONITOR_RUNNING)
-		m->source->ops->restart(m->source, m->marks + m->first);
-	for (size_t i = m->first; any && i < m->first + m->count; i++) {
+	if (any && source->ops->restart && m->state == UNC_MONITOR_RUNNING)
+		source->ops->restart(source, m->marks + part->first);
+	for (size_t i = part->first; any && i < end; i++) {
 		if (!m->marks[i] || !m->latest[i].quiet)
 			continue;
 		m->now[i].wrapped = true;
@@ -521,7 +575,8 @@ static int advance(struct uncore_monitor *m)
 		m->latest[i] = unc_delta_take(c, &m->previous[i], &m->now[i]);
 		unc_delta_compare(c, &m->past[i], &m->latest[i]);
 	}
-	restart(m);
+	for (size_t p = 0; p < m->part_count; p++)
+		restart(m, &m->parts[p]);
 	for (size_t i = m->first; i < m->first + m->count; i++) {
 		const struct uncore_counter *c = &m->plan.counters[i];
 

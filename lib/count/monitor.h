@@ -45,7 +45,12 @@ struct uncore_monitor {
 	struct unc_clocks clocks;
 	struct unc_rows rows;
 
-	struct unc_source *source;             /* NULL: not open */
+	/* The sources of the current round's counters, each with adjacent ones; 0: not open. */
+	struct unc_part {
+		struct unc_source *source;
+		size_t first, count;
+	} parts[UNC_SOURCE_KINDS];
+	size_t part_count;
 	struct uncore_reading *previous, *now; /* per counter */
 	struct unc_delta *latest;              /* per counter: between the two; may be `interval` */
 	struct unc_delta *interval, *total;    /* per counter: of the interval, of all of them */

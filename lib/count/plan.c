@@ -17,6 +17,9 @@ static int compare_sets(const void *a, const void *b)
 	const struct unc_request_set *x = *(struct unc_request_set *const *)a;
 	const struct unc_request_set *y = *(struct unc_request_set *const *)b;
 
+	/* The counters of one source are adjacent. */
+	if (x->pmu->source != y->pmu->source)
+		return x->pmu->source < y->pmu->source ? -1 : 1;
 	if (x->cpu != y->cpu)
 		return x->cpu < y->cpu ? -1 : 1;
 	if (x->pmu != y->pmu)

@@ -137,7 +137,7 @@ struct unc_request_set {
 };
 
 struct unc_plan {
-	struct uncore_counter *counters; /* ordered by round, CPU, PMU, set */
+	struct uncore_counter *counters; /* ordered by round, source, CPU, PMU, set */
 	size_t count;
 	size_t set_count;
 	size_t round_count;

@@ -85,7 +85,9 @@ struct unc_source {
 	const struct unc_topology *topology;
 	const struct unc_sim *sim;
 	const struct unc_regs *regs;
-	bool write; /* the source may write control registers */
+	bool write;    /* the source may write control registers */
+	bool any_root; /* files are read below any directory, not only those of this machine */
+	bool exact;    /* counts of devices are read in the exact way, although it costs more */
 	const struct uncore_replay *replay;
 	/* Set by open and read: */
 	bool own_time;    /* its readings have times of their own, not those of a clock */
@@ -95,7 +97,7 @@ struct unc_source {
 extern const struct unc_source_ops
 	unc_source_kernel; /* its open returns -EOPNOTSUPP unless the root is live */
 extern const struct unc_source_ops unc_source_sim, unc_source_regs, unc_source_resctrl,
-	unc_source_replay;
+	unc_source_replay, unc_source_files, unc_source_nvml;
 
 /* Makes a source that is not open: a copy of `from`, with room for the struct of its ops. Returns 0
  * or -ENOMEM. */

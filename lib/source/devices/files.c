@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: MIT */
+/* The source of devices that have their counts in files: disks, network cards, GPUs. Each file is
+ * read once for all counters of its device. Nothing is written. */
+#include "source/devices/field.h"
+#include "source/source.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+/* A file of a device, and its contents at the latest reading. */
+struct file {
+	const struct uncore_pmu *pmu;
+	char *path; /* below the root */
+	int fd;     /* -1: it does not exist at present */
+	char *data; /* NULL: not read yet */
+	size_t room, len;
+	uint64_t at_ns, took_ns;
+	bool failed;
+};
+
+struct counter {
+	const struct unc_device_read *read; /* NULL: not opened */
+	const struct unc_event_def *event;
+	unsigned width;
+	size_t *files; /* numbers of its files, whose numbers are added up */
+	size_t count;
+};
+
+struct files_source {
+	struct unc_source base; /* must be the first member: the pointer is cast */
+	struct counter *counters;
+	size_t count;
+	struct file *files;
+	size_t file_count;
+	uint64_t since_ns;
+};
+
+/* ---- opening ---- */
+
+/* The number of the file, which is added if it is new. -ENOMEM. */
+static int add_file(struct files_source *s, const struct uncore_pmu *pmu, const char *path,
+		    size_t room, size_t *number)
+{
+	struct file *f;
+
+	for (*number = 0; *number < s->file_count; ++*number)
+		if (strcmp(s->files[*number].path, path) == 0)
+			break;
+	if (*number == s->file_count) {
+		f = unc_append(&s->files, &s->file_count, sizeof(*f));
+		if (!f)
+			return -ENOMEM;
+		*f = (struct file){.pmu = pmu, .fd = -1, .path = strdup(path)};
+		if (!f->path)
+			return -ENOMEM;
+		f->fd = unc_root_open_file(s->base.root, path, O_RDONLY);
+	}
+	f = &s->files[*number];
+	f->room = room > f->room ? room : f->room;
+	return f->fd >= 0 || f->fd == -ENOENT || f->fd == -ENODEV ? 0 : f->fd;
+}
+
+/* Adds the files of a path, whose parts may be globs. `directory` ends with a slash. */
+static int add_files(struct files_source *s, struct counter *c, const struct uncore_pmu *pmu,
+		     const char *directory, const char *rest)
+{
+	size_t n = strcspn(rest, "/"), number = 0;
+	const char *part = UNC_PATH("%.*s", (int)n, rest);
+	struct unc_names names = {0};
+	int r = 0;
+
+	if (!strpbrk(rest, "*?[")) {
+		r = add_file(s, pmu, UNC_PATH("%s%s", directory, rest), unc_field_room(c->read),
+			     &number);
+		return r < 0 ? r : UNC_ADD(&c->files, &c->count, &number);
+	}
+	if (!strpbrk(part, "*?["))
+		return add_files(s, c, pmu, UNC_PATH("%s%s/", directory, part), rest + n + 1);
+	if (unc_root_list(s->base.root, directory, &names) == -ENOMEM)
+		return -ENOMEM;
+	for (size_t i = 0; r == 0 && i < names.count; i++) {
+		const char *path = UNC_PATH("%s%s%s", directory, names.items[i], rest + n);
+
+		if (unc_glob_matches(part, names.items[i]) && unc_root_exists(s->base.root, path))
+			r = add_files(s, c, pmu,
+				      UNC_PATH("%s%s%s", directory, names.items[i],
+					       rest[n] ? "/" : ""),
+				      rest[n] ? rest + n + 1 : "");
+	}
+	unc_names_finish(&names);
+	return r;
+}
+
+/* The version of the device's files; "": there is only one. -ENODEV with a sentence. */
+static int read_version(const struct files_source *s, const struct uncore_pmu *pmu,
+			char into[static 64], struct unc_error *why)
+{
+	const char *path;
+	char *data = NULL;
+	size_t len = 0;
+	int r;
+
+	into[0] = '\0';
+	if (!pmu->layout)
+		return 0;
+	path = UNC_PATH("%s/%s", pmu->directory, pmu->layout->file);
+	r = unc_root_read_bytes(s->base.root, path, 4096, &data, &len);
+	if (r < 0)
+		unc_fail(why, -r, "/%s cannot be read: %s", path, unc_errno_text(r));
+	else if (!unc_field_version(pmu->layout, data, len, into))
+		r = unc_fail(why, ENODEV, "/%s does not have its version", path);
+	free(data);
+	return r;
+}
+
+/* Finds where this device has the count. -ENODEV with a sentence. */
+static int choose(const struct unc_event_def *event, const struct uncore_pmu *pmu,
+		  const char *version, const struct unc_device_read **out, struct unc_error *why)
+{
+	for (size_t i = 0; i < event->read_count; i++) {
+		const struct unc_device_read *read = &event->reads[i];
+
+		if (read->versions && !unc_has_word(read->versions, version))
+			continue;
+		*out = read;
+		return 0;
+	}
+	return unc_fail(why, ENODEV, "%s: version %s of /%s/%s does not have '%s'", pmu->name,
+			version, pmu->directory, pmu->layout ? pmu->layout->file : "", event->name);
+}
+
+static unsigned width_of(const struct unc_event_def *event, const struct unc_device_read *read)
+{
+	if (event->bits)
+		return event->bits;
+	return read->bytes && !read->has_high ? 8 * read->bytes : 64;
+}
+
+static int open_counter(struct files_source *s, struct counter *c, struct uncore_counter *plan,
+			struct unc_error *e)
+{
+	const struct uncore_pmu *pmu = plan->pmu;
+	struct unc_error why = {0};
+	char version[64];
+	int r;
+
+	c->event = unc_device_event_of(plan);
+	r = c->event ? read_version(s, pmu, version, &why)
+		     : unc_fail(&why, ENODEV, "%s has no such event", pmu->name);
+	if (r == 0)
+		r = choose(c->event, pmu, version, &c->read, &why);
+	if (r == 0) {
+		plan->width = c->width = width_of(c->event, c->read);
+		r = add_files(s, c, pmu, UNC_PATH("%s/", pmu->directory), c->read->file);
+	}
+	if (r == -ENOMEM)
+		return unc_nomem(e);
+	if (r == -EMFILE || r == -ENFILE)
+		return unc_fail(e, -r,
+				"out of file descriptors: allow this process more with ulimit -n");
+	if (r == 0 && !c->count)
+		r = unc_fail(&why, ENODEV, "%s has no file /%s/%s", pmu->name, pmu->directory,
+			     c->read->file);
+	for (size_t i = 0; r == 0 && i < c->count; i++)
+		if (s->files[c->files[i]].fd < 0)
+			r = unc_fail(&why, ENODEV, "/%s does not exist",
+				     s->files[c->files[i]].path);
+	if (r == 0)
+		return 0;
+	if (!why.text[0])
+		unc_fail(&why, -r, "/%s/%s cannot be read: %s%s", pmu->directory, c->read->file,
+			 unc_errno_text(r), r == -EACCES ? " (root can read it)" : "");
+	c->read = NULL;
+	return unc_counter_refuse(plan, r, why.text, e);
+}
+
+static int files_open(struct unc_source *source, struct uncore_counter *counters, size_t count,
+		      struct unc_names *notes, struct unc_error *e)
+{
+	struct files_source *s = (struct files_source *)source;
+	int r = 0;
+
+	(void)notes;
+	if (!unc_root_is_live(s->base.root) && !s->base.any_root)
+		return unc_fail(e, EOPNOTSUPP,
+				"devices can be counted on the running machine only, not on one "
+				"that is a directory or a snapshot: their files do not change");
+	s->counters = calloc(count + 1, sizeof(*s->counters));
+	if (!s->counters)
+		return unc_nomem(e);
+	for (; r == 0 && s->count < count; s->count++)
+		r = open_counter(s, &s->counters[s->count], &counters[s->count], e);
+	for (size_t i = 0; r == 0 && i < s->file_count; i++) {
+		s->files[i].data = malloc(s->files[i].room + 1);
+		r = s->files[i].data ? 0 : unc_nomem(e);
+	}
+	return r;
+}
+
+static int files_enable(struct unc_source *source, struct unc_error *e)
+{
+	(void)e;
+	((struct files_source *)source)->since_ns = unc_now_ns();
+	return 0;
+}
+
+/* ---- reading ---- */
+
+static void read_file(const struct files_source *s, struct file *f)
+{
+	uint64_t begin_ns = unc_now_ns();
+	ssize_t got = -1;
+
+	f->len = 0;
+	if (f->fd < 0) /* its device was removed: it may be back */
+		f->fd = unc_root_open_file(s->base.root, f->path, O_RDONLY);
+	if (f->fd >= 0)
+		do
+			got = pread(f->fd, f->data, f->room, 0);
+		while (got < 0 && errno == EINTR);
+	f->failed = got < 0;
+	if (got < 0 && f->fd >= 0) {
+		close(f->fd);
+		f->fd = -1;
+	}
+	f->len = got > 0 ? (size_t)got : 0;
+	f->data[f->len] = '\0';
+	f->took_ns = unc_now_ns() - begin_ns;
+	f->at_ns = begin_ns + f->took_ns / 2;
+}
+
+static void read_counter(const struct files_source *s, const struct counter *c,
+			 struct uncore_reading *into)
+{
+	*into = (struct uncore_reading){.lost = !c->read};
+	for (size_t i = 0; i < c->count && !into->lost; i++) {
+		const struct file *f = &s->files[c->files[i]];
+		uint64_t value = 0;
+
+		into->why = f->failed ? "its file cannot be read: the device was removed"
+				      : unc_field_take(c->read, f->pmu->layout, f->data, f->len,
+						       &value);
+		if (!into->why && c->event->saturates && value == UINT64_MAX >> (64 - c->width))
+			into->why = "the counter stands at its greatest value until it is reset";
+		into->lost = into->why;
+		into->raw += value;
+		into->at_ns = f->at_ns;
+		into->took_ns += f->took_ns;
+	}
+	into->enabled_ns = into->running_ns = into->at_ns - s->since_ns;
+}
+
+static int files_read(struct unc_source *source, struct uncore_reading *into, uint64_t *now_ns,
+		      struct unc_error *e)
+{
+	struct files_source *s = (struct files_source *)source;
+
+	(void)e;
+	*now_ns = unc_now_ns();
+	for (size_t i = 0; i < s->file_count; i++)
+		read_file(s, &s->files[i]);
+	for (size_t i = 0; i < s->count; i++)
+		read_counter(s, &s->counters[i], &into[i]);
+	return 0;
+}
+
+static void files_close(struct unc_source *source)
+{
+	struct files_source *s = (struct files_source *)source;
+
+	if (!source)
+		return;
+	for (size_t i = 0; i < s->count; i++)
+		free(s->counters[i].files);
+	for (size_t i = 0; i < s->file_count; i++) {
+		if (s->files[i].fd >= 0)
+			close(s->files[i].fd);
+		free(s->files[i].path);
+		free(s->files[i].data);
+	}
+	free(s->files);
+	free(s->counters);
+	free(s);
+}
+
+const struct unc_source_ops unc_source_files = {
+	.size = sizeof(struct files_source),
+	.open = files_open,
+	.enable = files_enable,
+	.read = files_read,
+	.close = files_close,
+};
