@@ -586,6 +586,9 @@ struct uncore_counter {
 	 * lower one first. */
 	unsigned register_bits;
 	bool register_halves;
+	/* Its count may be off by this share of it, since its source reads it in a cheap way; 0:
+	 * it is exact. */
+	double error_share;
 };
 
 /* A reading of one counter: not scaled, not a difference, as a recording keeps it. */
@@ -610,6 +613,12 @@ struct uncore_reading {
  * they otherwise leave out because the PMUs have too few counters. -EBUSY: the monitor is
  * planned. */
 int uncore_monitor_set_rounds(struct uncore_monitor *m);
+
+/* Counts devices in the way that costs least, where they have two, for programs that count all the
+ * time. A GPU's PCIe bytes are then means of its firmware over about 0.1 s, with bounds, and not
+ * exact counts, which need up to 5 % of a CPU for each GPU. -EBUSY: the monitor is planned.
+ */
+int uncore_monitor_set_cheap(struct uncore_monitor *m);
 
 /* Plans the counters. Afterwards nothing can be added. Calling it again has no effect. -EINVAL:
  * nothing was added yet, or the hardware cannot count the events together, by the rules of a

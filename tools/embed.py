@@ -49,6 +49,8 @@ def index_of(path):
             modules.append(value)
         elif inside == "devices:" and key.lstrip(" -") == "directories":
             devices.append(value)
+        elif inside == "devices:" and key.lstrip(" -") == "module":
+            devices[-1] = f"{value}:{devices[-1]}"
         if line and line[0] not in " #":
             inside = line
     if not family or not (pmus or devices):

@@ -65,7 +65,9 @@ struct unc_index {
 	const char *cpus;    /* the models that it names: "intel/6/143 intel/6/207" */
 	const char *paths;   /* paths of its hardware: "sys/bus/acpi/devices/ARMHC600*" */
 	const char *modules; /* the drivers of its PMUs */
-	const char *devices; /* globs of its devices' directories: "sys/class/nvme/nvme*" */
+	/* Globs of its devices' directories: "sys/class/nvme/nvme*". If they need a kernel module,
+	 * its name and a colon stand before. */
+	const char *devices;
 };
 
 extern const struct unc_file unc_embedded_data[]; /* data/<family>.yaml, sorted by name */

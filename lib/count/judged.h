@@ -27,6 +27,7 @@ struct unc_judged_row {
 	double uncertain_s; /* the uncertainty of the time for which the counters were enabled */
 	bool time_unknown;  /* a counter stopped at an unknown time between its two readings */
 	double took_s;      /* the time between the reads of the counters of a group */
+	double error_share; /* what the counts may be off by */
 	double skew; /* distance of the readings from the ends of the interval, as a share of it */
 	bool open_ended;              /* the value depends on that time, which is unknown */
 	struct unc_other_value whole; /* the metric that the formula is divided by */

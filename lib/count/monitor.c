@@ -105,6 +105,14 @@ int uncore_monitor_set_rounds(struct uncore_monitor *m)
 	return r;
 }
 
+int uncore_monitor_set_cheap(struct uncore_monitor *m)
+{
+	int r = unc_monitor_refuse_planned(m);
+
+	m->cheap = m->cheap || r == 0;
+	return r;
+}
+
 int uncore_monitor_set_short_samples(struct uncore_monitor *m, double share)
 {
 	int r = unc_monitor_refuse_planned(m);
@@ -235,6 +243,7 @@ static int open_sources(struct uncore_monitor *m)
 		r = unc_machine_source(m->machine, c[part->first].pmu->source, &part->source);
 		if (r < 0)
 			break;
+		part->source->cheap = m->cheap;
 		m->part_count++;
 		r = part->source->ops->open(part->source, &c[part->first], part->count, &m->notes,
 					    &why);

@@ -38,6 +38,7 @@ struct uncore_monitor {
 	struct unc_names notes;
 
 	bool in_rounds;
+	bool cheap;          /* devices are counted in the way that costs least */
 	bool opened;         /* some counter, in this round or an earlier one */
 	size_t round;        /* the current one, */
 	size_t first, count; /* and its counters */

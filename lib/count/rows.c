@@ -246,6 +246,12 @@ static int compare_roles(const char *a, const char *b)
 	return strcmp(a ? a : "", b ? b : "");
 }
 
+static bool is_same_place(const struct uncore_row_place *a, const struct uncore_row_place *b)
+{
+	return a->socket == b->socket && a->node == b->node && a->cpu == b->cpu &&
+	       a->pmu == b->pmu && a->port == b->port && compare_roles(a->role, b->role) == 0;
+}
+
 /* The query's row with this key, added when it is the first; there is room. The targets of a PMU on
  * a CPU are adjacent, so that earlier instances cannot have the same row. */
 static struct unc_row *find_row(struct row_builder *b, struct uncore_row_place k)
@@ -255,9 +261,7 @@ static struct unc_row *find_row(struct row_builder *b, struct uncore_row_place k
 	for (size_t i = b->rows.count; i-- > b->first;) {
 		const struct uncore_row_place *other = &b->rows.items[i].key;
 
-		if (other->socket == k.socket && other->node == k.node && other->cpu == k.cpu &&
-		    other->pmu == k.pmu && other->port == k.port &&
-		    compare_roles(other->role, k.role) == 0)
+		if (is_same_place(other, &k))
 			return &b->rows.items[i];
 		if (k.pmu && (other->pmu != k.pmu || other->cpu != k.cpu))
 			break;
@@ -432,6 +436,28 @@ static int add_gap_rows(struct row_builder *b)
 
 /* ---- ceilings ---- */
 
+/* The rate of the links of all devices in the row, in one direction; NaN: one is not known. A link
+ * is as fast as the device and the root port above it can be: a GPU that is idle has slowed it
+ * down. */
+static double ceiling_of_links(const struct row_builder *b, const struct unc_row *row)
+{
+	const struct unc_query *q = row->query;
+	double sum = row->counter_count ? 0 : NAN;
+
+	for (size_t t = 0; t < q->target_count; t++) {
+		const struct uncore_row_place place = key(b, &q->targets[t]);
+		const char *pci = q->targets[t].pmu->pci;
+		const struct uncore_device *d = NULL;
+
+		if (!is_same_place(&place, &row->key))
+			continue;
+		if (!pci || uncore_device_find(b->u, pci, &d) < 0)
+			return NAN;
+		sum += d->port ? fmin(d->max_rate, d->port->max_rate) : d->max_rate;
+	}
+	return sum;
+}
+
 /* The ceiling of a metric's row; for memory, that of the machine, a socket or a memory channel. */
 static double ceiling_of(const struct row_builder *b, const struct unc_row *row)
 {
@@ -439,6 +465,8 @@ static double ceiling_of(const struct row_builder *b, const struct unc_row *row)
 	int nodes[MOST_NODES];
 	bool channel;
 
+	if (metric && metric->ceiling == UNC_CEILING_LINK)
+		return ceiling_of_links(b, row);
 	if (metric && metric->ceiling == UNC_CEILING_PORT && row->place.port)
 		return row->place.port->link_rate;
 	if (!metric || metric->ceiling != UNC_CEILING_MEMORY)
@@ -591,6 +619,7 @@ void unc_sum_add(struct unc_sum *sum, const struct unc_interval *interval, size_
 		sum->uncertain_ns = d->uncertain_ns;
 	if (d->took_ns > sum->took_ns)
 		sum->took_ns = d->took_ns;
+	sum->error_share = fmax(sum->error_share, interval->counters[counter].error_share);
 	sum->used++;
 	/* It began late or ended early, because its CPU went offline or came back. The slack is for
 	 * differences between its times and the clock. The window is known only if the source

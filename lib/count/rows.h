@@ -146,6 +146,7 @@ struct unc_sum {
 	size_t first_interrupted;
 	size_t torn; /* counters with a value of which torn readings were undone */
 	size_t first_torn;
+	double error_share; /* the largest of those of counters with a value */
 	double coverage; /* smallest share of the time on the hardware; 1 if no counter was used */
 };
 

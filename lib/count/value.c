@@ -36,6 +36,7 @@ static void set_times(struct unc_judged_row *v)
 		v->skew = fmax(v->skew, (double)sum->skew_ns / (double)v->interval->length_ns);
 		v->uncertain_s = fmax(v->uncertain_s, (double)sum->uncertain_ns / 1e9);
 		v->took_s = fmax(v->took_s, (double)sum->took_ns / 1e9);
+		v->error_share = fmax(v->error_share, sum->error_share);
 	}
 	if (used)
 		v->counted->seconds = (double)enabled_ns / (double)used / 1e9;
@@ -71,7 +72,7 @@ static void set_event(struct unc_judged_row *v)
 		return;
 	if (!v->time_unknown)
 		out->rate = v->even ? out->value / v->counted->seconds : sum->per_s * scale;
-	off = fabs(out->value) * v->skew;
+	off = fabs(out->value) * (v->skew + v->error_share);
 	set_bounds(v, out->value - off, out->value + off);
 }
 
@@ -112,6 +113,7 @@ static void set_metric_bounds(struct unc_judged_row *v)
 	if (count > 1)
 		factor = 1 / sqrt(1 - fmin(v->took_s / seconds, UNKNOWN_SHARE));
 	time = fmax(1 / (1 - off) / factor, 1);
+	factor *= 1 + v->error_share;
 	if (v->open_ended || v->metric->histogram || !(factor * time > 1))
 		return;
 	for (size_t k = 0; k <= count; k++) {

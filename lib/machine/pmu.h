@@ -57,6 +57,8 @@ struct unc_device_rule {
 	struct unc_word *only; /* a file of the directory, and a glob that its text matches */
 	size_t only_count;
 	const char *has; /* a file or directory that it must have; NULL: any */
+	/* The kernel module without which the running machine has none; NULL: none. */
+	const char *module;
 };
 
 /* The file that names the version of a device's other files. */
@@ -77,7 +79,7 @@ struct unc_event_def {
 	bool kernel_scale; /* the value is multiplied by the alias's .scale */
 	bool always;       /* never idle: if it does not move for long, the counter is stuck */
 	bool unfiltered;   /* a clock: the family's filters do not restrict it */
-	/* Of a device: where the count is, in the order in which they are tried. */
+	/* For a device: where the count is, in the order in which they are tried. */
 	const struct unc_device_read *reads;
 	size_t read_count;
 	bool state;     /* a current value, not a count */
@@ -174,7 +176,9 @@ static inline size_t unc_pmu_mask(const struct uncore_pmu *p)
 
 bool unc_pmu_has_cpu(const struct uncore_pmu *p, int cpu);
 
-/* The code of a device's event, which its configuration has: FNV-1a of its name. */
+/* The term of a device's events, with all bits of the first configuration word. */
+#define UNC_DEVICE_TERM "event"
+/* Its value: the code of the event, FNV-1a of its name. Recordings have it. */
 static inline uint64_t unc_device_code(const char *name)
 {
 	uint64_t h = UINT64_C(0xcbf29ce484222325);

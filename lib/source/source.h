@@ -87,7 +87,7 @@ struct unc_source {
 	const struct unc_regs *regs;
 	bool write;    /* the source may write control registers */
 	bool any_root; /* files are read below any directory, not only those of this machine */
-	bool exact;    /* counts of devices are read in the exact way, although it costs more */
+	bool cheap;    /* devices are read in the way that costs least */
 	const struct uncore_replay *replay;
 	/* Set by open and read: */
 	bool own_time;    /* its readings have times of their own, not those of a clock */

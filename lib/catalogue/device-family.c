@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: MIT */
+/* The parts of data files about devices that count themselves: how they are found, and where they
+ * have their counts. */
+#include "catalogue/catalogue.h"
+
+#define RULE(member) UNC_AT(struct unc_device_rule, member)
+#define READ(member) UNC_AT(struct unc_device_read, member)
+#define LAYOUT(member) UNC_AT(struct unc_device_layout, member)
+#define EVENT(member) UNC_AT(struct unc_event_def, member)
+
+/* Checks a path below the root or a directory. */
+static int check_path(const struct unc_reader *r, const struct unc_yaml *node, void *into)
+{
+	const char *at = node->text;
+
+	(void)into;
+	if (*at == '/' || strstr(at, "..") || strlen(at) > 200)
+		return unc_reader_fail(r, node,
+				       "'%s' is not a valid path: at most 200 characters, without "
+				       "'..' and without a slash at its beginning",
+				       at);
+	return 0;
+}
+
+static const struct unc_field rule_fields[] = {
+	UNC_FIELD("!directories", TEXT, RULE(directories), .check = check_path),
+	UNC_FIELD("!name", TEXT, RULE(name)),
+	UNC_FIELD("except", TEXT, RULE(except)),
+	UNC_FIELD("only", WORDS, UNC_LIST(struct unc_device_rule, only, only_count)),
+	UNC_FIELD("has", TEXT, RULE(has), .check = check_path),
+	UNC_FIELD("module", TEXT, RULE(module)),
+	UNC_END,
+};
+
+const struct unc_shape unc_device_rule_shape = {.fields = rule_fields,
+						.size = sizeof(struct unc_device_rule)};
+
+static int finish_layout(const struct unc_reader *r, const struct unc_yaml *map, void *into)
+{
+	(void)r;
+	((struct unc_device_layout *)into)->binary = unc_yaml_get(map, "version");
+	return 0;
+}
+
+static const struct unc_field layout_fields[] = {
+	UNC_FIELD("!file", TEXT, LAYOUT(file), .check = check_path),
+	UNC_FIELD("version", NUMBER, LAYOUT(version), .with = "size", .most = 4094),
+	UNC_FIELD("size", NUMBER, LAYOUT(size), .with = "version", .most = 4094),
+	UNC_END,
+};
+
+int unc_device_layout(const struct unc_reader *r, const struct unc_yaml *node, void *into)
+{
+	struct unc_family *f = into;
+
+	return unc_fill(r, node,
+			UNC_SHAPE(struct unc_device_layout, layout_fields, .check = finish_layout),
+			&f->layout);
+}
+
+/* Where a count is. The choices are: a file, or what NVML gives. */
+static const struct unc_field read_fields[] = {
+	UNC_FIELD("versions", TEXT, READ(versions)),
+	UNC_FIELD("cheap", BOOL, READ(cheap)),
+	UNC_FIELD("|file", TEXT, READ(file), .check = check_path),
+	UNC_FIELD("line", TEXT, READ(line), .with = "file"),
+	UNC_FIELD("column", NUMBER, READ(column), .with = "file", .least = 1, .most = 64),
+	UNC_FIELD("bytes", NUMBER, READ(bytes), .with = "at", .least = 1, .most = 8),
+	UNC_FIELD("at", NUMBER, READ(at), .with = "file", .most = 65528),
+	UNC_FIELD("high", NUMBER, READ(high), .with = "at", .most = 65528),
+	UNC_FIELD("attribute", NUMBER, READ(attribute), .with = "file", .most = 1023),
+	UNC_FIELD("index", NUMBER, READ(index), .with = "attribute", .most = 1022),
+	UNC_FIELD("|field", NUMBER, READ(field), .least = 1, .most = UINT16_MAX),
+	UNC_FIELD("links", WORD, READ(all_links), .with = "field",
+		  .words = (const char *const[]){"", "all", NULL}, .what = "links"),
+	UNC_FIELD("|gpm", NUMBER, READ(gpm), .least = 1, .most = UINT16_MAX),
+	UNC_FIELD(
+		"|call", WORD, READ(call),
+		.words =
+			(const char *const[]){
+				[UNC_NVML_NONE] = "", [UNC_NVML_MEMORY_PEAK] = "memory-peak", NULL},
+		.what = "call"),
+	UNC_END,
+};
+
+static int finish_read(const struct unc_reader *r, const struct unc_yaml *map, void *into)
+{
+	struct unc_device_read *read = into;
+	const struct unc_yaml *bytes = unc_yaml_get(map, "bytes");
+	bool is_file = read->file,
+	     by_files = ((struct unc_family *)r->context)->source == UNC_SOURCE_FILES;
+
+	if (is_file != by_files)
+		return unc_reader_fail(r, map, "the source of this family is %s",
+				       by_files ? "files, which needs 'file'"
+						: "nvml, which reads no files");
+	read->has_high = unc_yaml_get(map, "high");
+	read->has_attribute = unc_yaml_get(map, "attribute");
+	if (unc_yaml_get(map, "at") && !bytes)
+		return unc_reader_fail(r, map, "the key 'bytes' is missing here");
+	if (bytes && read->bytes != 1 && read->bytes != 2 && read->bytes != 4 && read->bytes != 8)
+		return unc_reader_fail(r, bytes, "a number has 1, 2, 4 or 8 bytes");
+	if (read->has_high && read->bytes != 4)
+		return unc_reader_fail(r, map, "the halves of a number have 4 bytes each");
+	if ((bytes || read->has_attribute) && (read->line || read->column))
+		return unc_reader_fail(r, map, "a binary file has no lines");
+	if (!read->column)
+		read->column = read->line ? 2 : 1;
+	return 0;
+}
+
+static const struct unc_shape read_shape = {
+	.fields = read_fields, .size = sizeof(struct unc_device_read), .check = finish_read};
+
+int unc_device_reads(const struct unc_reader *r, const struct unc_yaml *node, void *into)
+{
+	static const struct unc_field list =
+		UNC_FIELD(NULL, LIST, UNC_LIST(struct unc_event_def, reads, read_count),
+			  .of = &read_shape, .least = 1, .most = 64);
+	struct unc_event_def *event = into;
+	struct unc_device_read *one;
+	int err;
+
+	if (node->kind == UNC_YAML_LIST)
+		return unc_fill_value(r, node, &list, event);
+	one = unc_yaml_keep(r->file, calloc(1, sizeof(*one)));
+	if (!one)
+		return unc_nomem(r->e);
+	err = unc_fill(r, node, &read_shape, one);
+	event->reads = one;
+	event->read_count = 1;
+	return err;
+}
+
+int unc_device_event(const struct unc_reader *r, const struct unc_yaml *map, void *into)
+{
+	struct unc_event_def *event = into;
+	struct unc_text terms = {0};
+
+	if (((struct unc_family *)r->context)->source == UNC_SOURCE_KERNEL)
+		return unc_reader_fail(r, map,
+				       "only a family of devices has 'read': it needs 'source'");
+	unc_text_add(&terms, UNC_DEVICE_TERM "=0x%llx",
+		     (unsigned long long)unc_device_code(event->name));
+	event->terms = unc_yaml_keep(r->file, unc_text_take(&terms));
+	return event->terms ? 0 : unc_nomem(r->e);
+}
