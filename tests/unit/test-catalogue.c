@@ -373,6 +373,11 @@ static void the_index_agrees_with_the_data_files(void **state)
 
 		assert_non_null(f);
 		assert_string_equal(f->file->name, unc_embedded_data[i].name);
+		assert_int_equal(f->source == UNC_SOURCE_KERNEL, !*index->devices);
+		for (size_t k = 0; k < f->device_count; k++)
+			assert_non_null(strstr(index->devices, f->devices[k].directories));
+		if (f->source != UNC_SOURCE_KERNEL)
+			continue;
 		assert_int_equal(f->pattern_count, index->count);
 		for (size_t k = 0; k < index->count; k++) {
 			assert_string_equal(f->patterns[k].name, index->pmus[k].name);

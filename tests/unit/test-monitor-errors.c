@@ -355,7 +355,8 @@ static void invalid_sources_roots_and_data(void **state)
 	assert_string_equal(uncore_error(t.u), "");
 	assert_fails(
 		&t, uncore_set_source(t.u, "perf"), EINVAL,
-		"'perf' is not a valid source of counters; expected one of: kernel, resctrl, sim:NAME");
+		"'perf' is not a valid source of counters; expected one of: kernel, files, resctrl, "
+		"sim:NAME");
 	assert_fails(&t, uncore_set_source(t.u, "sim:nothing"), ENOENT, "nothing");
 	assert_fails(&t, uncore_set_source(t.u, "sim:t410,step=x"), EINVAL, "step");
 	assert_string_equal(uncore_source(t.u), "kernel");

@@ -336,7 +336,7 @@ static void test_after_any_order(void **state)
 	(void)state;
 	scan(b, true);
 	must(b, block_start(b, "uncore_cbox_2/event=1,after=1000/,uncore_cbox_5/event=7/"));
-	s = (struct unc_regs_source *)b->m->source;
+	s = (struct unc_regs_source *)b->m->parts[0].source;
 	s->into = b->m->previous;
 	unc_regs_read_instance(s, 1);
 	assert_int_equal(msr[0][BOX_CTL + 5 * 0x20] & FRZ, FRZ);
