@@ -210,6 +210,11 @@ const char *uncore_pmu_instance(const struct uncore_pmu *p);
  * (a root port), "link", "device", "power", "cpu" or "block". Later versions may add words.
  * NULL: no family. Static, never freed. Since 0.1. */
 const char *uncore_pmu_place(const struct uncore_pmu *p);
+/* Whether it is a device that counts itself, in files or by its vendor's library, and not a PMU of
+ * the kernel. */
+bool uncore_pmu_is_device(const struct uncore_pmu *p);
+/* The PCI function of such a device. NULL: a PMU, or the device is not behind PCI. */
+const struct uncore_device *uncore_pmu_device(struct uncore *u, const struct uncore_pmu *p);
 /* True for memory channels, their parts, memory controllers, and the mesh stops of memory. */
 bool uncore_pmu_is_memory(const struct uncore_pmu *p);
 /* What this machine's kernel counts wrongly with the PMU, as a sentence: its rows are suspect.
@@ -738,6 +743,9 @@ struct uncore_row_query {
 	const char *family; /* catalogue family of a metric; NULL: an event */
 	const char *unit;   /* of an event the kernel's .unit; "": a plain count */
 	const char *filter; /* "from=cpu to=memory"; NULL: not filtered */
+	/* For what a device counts itself: the metric by which a root port counts the same traffic,
+	 * "pcie.inbound.read.bandwidth"; NULL: none. */
+	const char *at_port;
 };
 
 /* The part of the machine that a row covers. */

@@ -461,6 +461,18 @@ const char *uncore_pmu_place(const struct uncore_pmu *p)
 	return p->family ? unc_place_name(p->family->place) : NULL;
 }
 
+bool uncore_pmu_is_device(const struct uncore_pmu *p)
+{
+	return p->source != UNC_SOURCE_KERNEL;
+}
+
+const struct uncore_device *uncore_pmu_device(struct uncore *u, const struct uncore_pmu *p)
+{
+	const struct uncore_device *d = NULL;
+
+	return p->pci && uncore_device_find(u, p->pci, &d) == 0 ? d : NULL;
+}
+
 int uncore_pmu_socket(const struct uncore *u, const struct uncore_pmu *p, int cpu)
 {
 	return unc_counted_socket(p, &u->topology, cpu);

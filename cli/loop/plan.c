@@ -47,23 +47,24 @@ static bool has_metric(const struct uncore *u, const char *pattern)
 }
 
 /* At least one pattern of a preset must be countable: a machine may have none of the metrics of
- * another. Patterns behind "else" are for machines that have none of those before it. If none is,
- * the reason is that of a metric that the machine has, of the last of these lists, which is the
- * most general. */
+ * another. Patterns behind "else" are for machines that have none of those before it, and patterns
+ * behind "and" for all machines. If none is countable, the reason is that of a metric that the
+ * machine has, of the last of these lists, which is the most general. */
 static int add_any(struct cli *cli, struct uncore_monitor *m, const char *list)
 {
 	auto_free char *copy = cli_copy(list);
 	char *rest = copy, *pattern, why[1024] = "";
-	bool added = false, failed = false, specific = false;
+	bool added = false, failed = false, specific = false, skip = false;
 	int err = 0;
 
 	while (!failed && (pattern = strsep(&rest, ","))) {
-		if (strcmp(pattern, "else") == 0 && added)
-			break;
-		if (strcmp(pattern, "else") == 0) {
+		if (strcmp(pattern, "else") == 0 || strcmp(pattern, "and") == 0) {
+			skip = *pattern == 'e' && added;
 			specific = false;
 			continue;
 		}
+		if (skip)
+			continue;
 		err = uncore_monitor_add_metrics(m, pattern);
 		added |= !err;
 		failed = err && err != -ENODEV && err != -ENOENT;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The view of `pcie`: a line for each root port with a column for each metric, and the devices
- * below it. Where a PMU cannot distinguish ports, a line is a PMU. */
+/* The view of `pcie`: a line for each root port with a column for each metric, the devices below it,
+ * and a line for each device that counts itself. Where a PMU cannot distinguish ports, a line is a
+ * PMU. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +13,7 @@
 #include "output/view.h"
 
 #define PART ".complex"
+#define DEVICE "device."
 
 /* The name from the number of a part on: "0.bandwidth" in "pcie.inbound.complex0.bandwidth"; NULL:
  * the metric is not of a part. */
@@ -62,14 +64,21 @@ bool ports_same_line(const struct uncore_row *a, const struct uncore_row *b)
 	       (!x || strncmp(x, y, strcspn(x, ".") + 1) == 0);
 }
 
-/* The metric's name without its part. */
+static bool is_device(const struct uncore_row *row)
+{
+	return row->place->pmu && uncore_pmu_is_device(row->place->pmu);
+}
+
+/* The metric's name without its part. What a device counts is in the column of the port's metric
+ * for the same traffic, or in one of its own. */
 static void put_name(char name[OUT_METRIC_ROOM], const struct uncore_row *row)
 {
-	const char *part = part_of(row->query->name);
-	int before =
-		(int)(part ? (size_t)(part - row->query->name) - strlen(PART) : OUT_METRIC_ROOM);
+	const char *whole = row->query->at_port ? row->query->at_port : row->query->name;
+	const char *part = part_of(whole);
+	int before = (int)(part ? (size_t)(part - whole) - strlen(PART) : OUT_METRIC_ROOM);
 
-	snprintf(name, OUT_METRIC_ROOM, "%.*s%s", before, row->query->name,
+	whole += strncmp(whole, DEVICE, strlen(DEVICE)) == 0 ? strlen(DEVICE) : 0;
+	snprintf(name, OUT_METRIC_ROOM, "%.*s%s", before, whole,
 		 part ? part + strcspn(part, ".") : "");
 }
 
@@ -104,6 +113,11 @@ static void put_place(struct table *t, const struct uncore_row *row)
 	auto_buffer place = {0};
 	char link[LINK_ROOM];
 
+	if (is_device(row)) {
+		table_cell(t, "  %s", uncore_pmu_name(pmu));
+		table_cell(t, "%s", "");
+		return;
+	}
 	if (row->place->port) {
 		link_text(link, sizeof(link), row->place->port);
 		table_cell(t, "%s", row->place->port->address);
@@ -173,7 +187,46 @@ static size_t line_of(const struct view_line *lines, const struct uncore_row *ro
 	return i;
 }
 
-/* The largest lines come first. Idle ports are hidden, unless there is only one line. */
+/* Whether the device is below the root port, or below one that the PMU counts. */
+static bool is_below(struct uncore *u, const struct uncore_row *device,
+		     const struct uncore_row *row)
+{
+	const struct uncore_device *d = uncore_pmu_device(u, device->place->pmu);
+	const struct uncore_device *port = d ? d->port : NULL;
+	bool below = port && row->place->port == port;
+
+	for (size_t i = 0; port && !row->place->port && i < uncore_device_pmu_count(port); i++)
+		below |= uncore_device_pmu_at(port, i) == row->place->pmu;
+	return below;
+}
+
+/* Moves the lines of devices behind the line above them; those of others to the end. */
+static void order_devices(struct uncore *u, struct view_line *lines, size_t count)
+{
+	struct view_line *sorted = cli_realloc(NULL, count + 1, sizeof(*sorted));
+	size_t at = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		if (is_device(lines[i].row))
+			continue;
+		sorted[at++] = lines[i];
+		for (size_t k = 0; k < count; k++) {
+			if (!is_device(lines[k].row) || lines[k].placed ||
+			    !is_below(u, lines[k].row, lines[i].row))
+				continue;
+			lines[k].placed = true;
+			sorted[at++] = lines[k];
+		}
+	}
+	for (size_t i = 0; i < count; i++)
+		if (is_device(lines[i].row) && !lines[i].placed)
+			sorted[at++] = lines[i];
+	memcpy(lines, sorted, count * sizeof(*lines));
+	free(sorted);
+}
+
+/* The largest lines come first. Idle ports and their devices are hidden, unless there is only one
+ * line. */
 static void order(const struct out *out, struct view_line *lines, size_t count)
 {
 	const char *sort = out->setup.sort ? out->setup.sort : ports_sorts[0];
@@ -187,12 +240,17 @@ static void order(const struct out *out, struct view_line *lines, size_t count)
 		l->key = strcmp(sort, "share") == 0 ? fmax(l->share, 0) : l->key;
 	}
 	qsort(lines, count, sizeof(*lines), compare_lines);
+	order_devices(out->setup.machine, lines, count);
+	for (size_t i = 0; i < count; i++)
+		lines[i].hidden |= lines[i].placed && !lines[i].busy;
 }
 
 /* Puts the share of the link, and the devices below as a note. */
 static void put_end(struct out *out, const struct view_line *line)
 {
 	const struct uncore_row_place *place = line->row->place;
+	const struct uncore_device *device =
+		is_device(line->row) ? uncore_pmu_device(out->setup.machine, place->pmu) : NULL;
 	struct table *t = &out->table;
 	auto_buffer below = {0};
 
@@ -202,6 +260,8 @@ static void put_end(struct out *out, const struct view_line *line)
 		table_cell(t, "?");
 	if (place->port)
 		devices_below(&below, out->setup.machine, place->port);
+	else if (device && !line->placed)
+		device_text(&below, device);
 	else if (place->pmu)
 		put_known(&below, out->setup.machine, place->pmu);
 	table_end_row(t, buffer_text(&below));
@@ -239,7 +299,13 @@ static void put_idle(const struct out *out, const struct view_line *lines, size_
 static void put_sum(struct out *out)
 {
 	struct table *t = &out->table;
+	size_t lines = 0;
 
+	for (size_t i = 0; i < out->row_count; i++)
+		lines += !is_device(out->rows[i].row) &&
+			 !ports_same_line(out->rows[i].row, out->rows[0].row);
+	if (!lines)
+		return;
 	table_cell(t, "sum");
 	table_cell(t, "%s", "");
 	for (size_t i = 0; i < out->metric_count; i++) {
@@ -251,7 +317,7 @@ static void put_sum(struct out *out)
 			const struct uncore_row *row = out->rows[k].row;
 			enum uncore_quality quality = row->quality;
 
-			if (view_column(out, row) != i)
+			if (view_column(out, row) != i || is_device(row))
 				continue;
 			/* The sum then lacks this part. */
 			if (quality == UNCORE_UNAVAILABLE)
@@ -281,7 +347,9 @@ static const char *title_of_places(const struct out *out)
 
 		if (out->rows[i].row->place->port)
 			return "PORT";
-		if (pmu)
+		if (is_device(out->rows[i].row))
+			title = strcmp(title, "PLACE") == 0 ? "DEVICE" : title;
+		else if (pmu)
 			title = cli_same(uncore_pmu_place(pmu), "port") ? "PORT" : "PMU";
 	}
 	return title;
@@ -310,14 +378,16 @@ static bool remove_idle(struct out *out, const struct view_line *lines)
 
 static void put_legend(struct out *out, const struct view_line *lines, size_t count)
 {
-	bool ports = false, directed = false, one_way = false, summed = count > 1;
+	bool ports = false, devices = false, directed = false, one_way = false, summed = count > 1;
 	char text[200];
 
 	put_idle(out, lines, count);
 	for (size_t i = 0; i < out->row_count; i++) {
 		const struct uncore_row_place *place = out->rows[i].row->place;
+		const struct uncore_row_query *query = out->rows[i].row->query;
 
-		if (place->pmu && !place->port && !cli_same(uncore_pmu_place(place->pmu), "port")) {
+		if (place->pmu && !place->port && !is_device(out->rows[i].row) &&
+		    !cli_same(uncore_pmu_place(place->pmu), "port")) {
 			snprintf(text, sizeof(text),
 				 "A line named after a PMU: one %s; its traffic cannot be split "
 				 "by root port.",
@@ -326,13 +396,17 @@ static void put_legend(struct out *out, const struct view_line *lines, size_t co
 		}
 		summed = summed && !out->rows[i].row->query->filter;
 		ports = ports || place->port;
-		directed = directed || strstr(out->rows[i].row->query->name, "bound.");
+		devices = devices || is_device(out->rows[i].row);
+		directed =
+			directed || strstr(query->at_port ? query->at_port : query->name, "bound.");
 		one_way = one_way || strstr(out->rows[i].row->query->name, ".in.");
 	}
 	if (directed)
 		out_once(out, "IN: devices reach memory (DMA). OUT: CPUs reach devices (MMIO).");
 	else if (one_way)
 		out_once(out, "IN, OUT: by direction, from any source.");
+	if (devices)
+		out_once(out, "Indented: what devices count themselves.");
 	if (ports)
 		out_once(out, "OF LINK: the largest bandwidth as a share of the link's capacity in "
 			      "one direction.");

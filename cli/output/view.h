@@ -23,6 +23,7 @@ struct view_line {
 	bool valued, positive; /* a row has a value, or one above 0 */
 	/* For order(): */
 	double key;
+	bool placed; /* it belongs to the line before */
 	bool hidden; /* the line is not printed */
 };
 

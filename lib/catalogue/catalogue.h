@@ -26,6 +26,8 @@ struct uncore_metric {
 	const char *formerly; /* its earlier names, separated by blanks; NULL: none */
 	enum unc_ceiling ceiling;
 	enum uncore_remote_data remote_data;
+	/* The metric by which a root port counts this traffic of a device; NULL: none. */
+	const char *at_port;
 	unsigned headline;    /* its place in the overview; 0: not in it */
 	const char *separate; /* why "memory.*" does not include it; NULL: it is included */
 	const char *doubt;    /* why its rows are suspect, as a sentence; NULL: they are not */

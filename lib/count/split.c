@@ -477,6 +477,24 @@ static int pass_on(struct splitter *x, struct part *part)
 	return target.terms ? unc_encode_metric(x->m, x->query, target, x->why) : unc_nomem(x->why);
 }
 
+/* Whether the filters "port" and "device" name the device, or a bridge above it. */
+static bool is_picked(struct uncore_monitor *m, const struct uncore_pmu *pmu)
+{
+	const struct unc_filter_value *values = m->filters.values;
+	const struct uncore_device *own = NULL;
+
+	if (pmu->pci)
+		uncore_device_find(m->machine, pmu->pci, &own);
+	for (const struct uncore_device *d = own; d; d = d->parent) {
+		if (d == values[UNC_FILTER_DEVICE].choices[0].device)
+			return true;
+		for (size_t i = 0; i < values[UNC_FILTER_PORT].count; i++)
+			if (d == values[UNC_FILTER_PORT].choices[i].device)
+				return true;
+	}
+	return false;
+}
+
 int unc_filters_encode(struct uncore_monitor *m, struct unc_query *q,
 		       const struct unc_target *whole, struct unc_error *why)
 {
@@ -494,6 +512,11 @@ int unc_filters_encode(struct uncore_monitor *m, struct unc_query *q,
 	for (size_t i = 0; i < UNC_FILTERS; i++)
 		if (values[i].text && !x.family->filters[i].title && !unc_filter_words[i].picks)
 			return refuse_kind(&x, (enum unc_filter_kind)i);
+	/* A device counts itself, and nothing of it is separate. */
+	if (x.pmu->source != UNC_SOURCE_KERNEL)
+		return m->filters.picks && !is_picked(m, x.pmu)
+			       ? 0
+			       : unc_encode_metric(m, q, *whole, why);
 	if (m->filters.text && !x.restrictable)
 		return unc_fail(why, ENODEV, "%s/%s is the same for all: no filter restricts it",
 				x.family->name, q->metric->name);
