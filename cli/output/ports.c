@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The view of `pcie`: a line for each root port with a column for each metric, the devices below it,
- * and a line for each device that counts itself. Where a PMU cannot distinguish ports, a line is a
+/* The view of `pcie`: a line for each root port with a column for each metric, the devices below
+ * it, and a line for each device that counts itself. Where a PMU counts ports together, a line is a
  * PMU. */
 #include <math.h>
 #include <stdio.h>
