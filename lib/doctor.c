@@ -346,12 +346,13 @@ static void explain_missing(const struct uncore *u, const struct unc_expectation
 	const struct uncore_pmu *other = sibling(u, x->module);
 
 	if (is_hidden(u, x)) {
-		unc_text_add(&d->why, "%s, and ", u->topology.guest);
+		/* The same reason for all, so that it can be printed once. */
 		if (x->flag)
-			unc_text_add(&d->why, "the hypervisor hides these (no CPU flag %s)",
-				     x->flag);
+			unc_text_add(&d->found, "; the CPU flag %s is hidden", x->flag);
 		else
-			unc_text_add(&d->why, "the driver %s does not start in a guest", x->module);
+			unc_text_add(&d->found, "; the driver %s does not start in a guest",
+				     x->module);
+		unc_text_add(&d->why, "%s", u->topology.guest);
 		unc_text_add(&d->fix, "run uncore on the host");
 	} else if (x->since && *kernel && strverscmp(kernel, x->since) < 0) {
 		unc_text_add(&d->why,

@@ -25,13 +25,17 @@ static size_t verdict_of(const struct uncore_finding *f)
 	return f->verdict <= UNCORE_VERDICT_NOTE ? f->verdict : UNCORE_VERDICT_NOTE;
 }
 
-void doctor_finding(const struct uncore_finding *f, struct buffer *to)
+void doctor_finding(const struct uncore_finding *f, const struct uncore_finding *next,
+		    struct buffer *to)
 {
 	static const char fix[] = "         fix: ";
 	const char *comment;
 
 	buffer_printf(to, "%-8s %s:", verdicts[verdict_of(f)].mark, f->subject);
 	buffer_wrap(to, 9, text_columns(), f->found);
+	if (next && next->verdict == f->verdict && cli_same(next->why, f->why) &&
+	    cli_same(next->fix, f->fix))
+		return;
 	if (f->why)
 		buffer_wrap(to, 9, text_columns(), f->why);
 	if (!f->fix)
@@ -106,10 +110,11 @@ static void put_findings(const struct cli *cli, const struct output *output, str
 		output->document(document, to);
 	} else {
 		out_text_simulated(cli->u, to);
-		for (size_t i = 0; i < uncore_finding_count(cli->u); i++)
-			doctor_finding(uncore_finding_at(cli->u, i), to);
+		for (size_t i = 0, count = uncore_finding_count(cli->u); i < count; i++)
+			doctor_finding(uncore_finding_at(cli->u, i),
+				       i + 1 < count ? uncore_finding_at(cli->u, i + 1) : NULL, to);
 		if (has_verified)
-			doctor_finding(&verified, to);
+			doctor_finding(&verified, NULL, to);
 	}
 	for (size_t i = 0; i < 3; i++)
 		buffer_free(&texts[i]);

@@ -14,7 +14,8 @@ json_t *doctor_document(struct uncore *u);
 json_t *machine_document(struct uncore *u);
 
 /* A finding as text, for doctor and the overview. */
-void doctor_finding(const struct uncore_finding *f, struct buffer *to);
+void doctor_finding(const struct uncore_finding *f, const struct uncore_finding *next,
+		    struct buffer *to);
 
 /* Formula, events, evidence and verdicts of metrics as text, for explain and top. */
 void explain_text(const struct cli *cli, const struct uncore_metric **metrics, size_t count,

@@ -83,13 +83,15 @@ static int findings(struct cli *cli, struct buffer *to)
 
 	if (err)
 		return cli_fail(cli, err);
-	for (size_t i = 0; i < uncore_finding_count(cli->u); i++) {
+	for (size_t i = 0, count = uncore_finding_count(cli->u); i < count; i++) {
 		const struct uncore_finding *f = uncore_finding_at(cli->u, i);
+		const struct uncore_finding *next =
+			i + 1 < count ? uncore_finding_at(cli->u, i + 1) : NULL;
 
 		if (f->verdict != UNCORE_VERDICT_DENIED && f->verdict != UNCORE_VERDICT_MISSING)
 			continue;
 		buffer_puts(to, to->len ? "" : "\n");
-		doctor_finding(f, to);
+		doctor_finding(f, next, to);
 	}
 	return CLI_OK;
 }

@@ -225,7 +225,7 @@ static void a_guest_with_the_flag_of_the_counters(void **state)
 	assert_string_equal(f->why, "the driver amd_uncore is not loaded");
 	assert_string_equal(f->fix, "sudo modprobe amd_uncore");
 	f = must_find(u, "amd-l3", UNCORE_VERDICT_MISSING);
-	assert_contains(f->why, "the hypervisor hides these (no CPU flag perfctr_llc)");
+	assert_contains(f->found, "the CPU flag perfctr_llc is hidden");
 	assert_string_equal(f->fix, "run uncore on the host");
 	uncore_free(u);
 	tree_put(&t, "sys/module/amd_uncore/initstate", "live\n");
