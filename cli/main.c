@@ -43,6 +43,16 @@ static const struct command check = {
 	.level = UNCORE_LEVEL_PART,
 	.device = "PORT"};
 
+/* The root ports beside the devices below them. */
+static const struct command ends = {
+	"ends",
+	"Compare what root ports count with what the devices below count themselves",
+	.metrics = "pcie.inbound.read.bandwidth,pcie.inbound.write.bandwidth,"
+		   "device.pcie.inbound.*.bandwidth,storage.*.bandwidth,network.*.bandwidth",
+	.output = "ends",
+	.level = UNCORE_LEVEL_PORT,
+	.view = &check};
+
 /* Hits and misses of the last-level cache, added up, as bandwidths and shares. */
 static const struct command ddio = {
 	"ddio",
@@ -51,7 +61,7 @@ static const struct command ddio = {
 		"pcie.inbound.read.llc.bandwidth,pcie.inbound.read.llc.*,pcie.inbound.write.llc.*",
 	.output = "ddio",
 	.level = UNCORE_LEVEL_SOCKET,
-	.view = &check};
+	.view = &ends};
 
 /* Includes metrics without a column, for which the PMUs have too few counters at once. */
 static const struct command mem_all = {"all", "Every metric of memory, in rounds",

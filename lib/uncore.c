@@ -253,6 +253,22 @@ int uncore_cpu_stepping(const struct uncore *u)
 	return u->topology.stepping;
 }
 
+/* A simulated machine has only those of its tree's devices that are simulated, too. */
+static void drop_devices(struct uncore *u)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < u->pmus.count; i++) {
+		struct uncore_pmu *p = &u->pmus.items[i];
+
+		if (p->source == UNC_SOURCE_KERNEL || unc_sim_has(u->sim, p))
+			u->pmus.items[kept++] = *p;
+		else
+			unc_pmu_finish(p);
+	}
+	u->pmus.count = kept;
+}
+
 int uncore_scan(struct uncore *u)
 {
 	struct unc_family *f = NULL;
@@ -287,6 +303,8 @@ int uncore_scan(struct uncore *u)
 	/* With a register block or resctrl only their PMUs are known. */
 	if (r == 0 && !u->regs && u->ops != &unc_source_resctrl)
 		r = unc_devices_find(&u->catalogue, &u->pmus, u->root, &u->topology, &u->error);
+	if (r == 0 && u->sim)
+		drop_devices(u);
 	if (r == 0)
 		r = unc_catalogue_match(&u->catalogue, &u->pmus, &u->error);
 	if (r == 0)

@@ -31,6 +31,7 @@ const struct output outputs[] = {
 	{"ports", .window = view_output_window, .view = &ports_view, .sorts = ports_sorts},
 	{"ddio", .window = view_output_window, .view = &ddio_view},
 	{"check", .window = check_output_window},
+	{"ends", .window = ends_output_window},
 	{"matrix", .window = matrix_output_window},
 	{"groups", .window = view_output_window, .view = &groups_view},
 	{"samples", .window = samples_output_window},

@@ -181,6 +181,7 @@ void latencies_output_window(struct out *out);
 void view_output_window(struct out *out);
 extern const char *const ports_sorts[];
 void check_output_window(struct out *out);
+void ends_output_window(struct out *out);
 void matrix_output_window(struct out *out);
 void samples_output_window(struct out *out);
 

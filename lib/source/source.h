@@ -119,6 +119,8 @@ int unc_sim_load(struct unc_sim **out, const char *spec, struct unc_root **root,
 void unc_sim_free(struct unc_sim *sim);
 /* Checks that every rate is for an event of the machine. Returns 0 or -EBADMSG. */
 int unc_sim_check(const struct unc_sim *sim, const struct unc_pmus *pmus, struct unc_error *e);
+/* Whether it has a rate for events of the PMU. */
+bool unc_sim_has(const struct unc_sim *sim, const struct uncore_pmu *pmu);
 
 /* Makes PMUs of resctrl's groups, one on each of their caches. Works below any root. Returns
  * -ENODEV if resctrl is not mounted. */

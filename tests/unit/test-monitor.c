@@ -473,6 +473,21 @@ static void a_multiplexed_counter(void **state)
 	toy_end(&t);
 }
 
+static void a_state_is_its_rate(void **state)
+{
+	struct toy t;
+
+	(void)state;
+	toy_play(&t, UNCORE_LEVEL_MACHINE);
+	toy_ok(&t, uncore_monitor_add_events(t.m, "toy/state/"));
+	toy_start(&t);
+	for (int i = 0; i < 3; i++) {
+		toy_ok(&t, uncore_monitor_read(t.m, t.s));
+		assert_close(uncore_sample_row(t.s, 0)->value, 4); /* on four CPUs */
+	}
+	toy_end(&t);
+}
+
 static void counters_that_give_nothing(void **state)
 {
 	static const struct {
@@ -480,7 +495,6 @@ static void counters_that_give_nothing(void **state)
 	} cases[] = {
 		{"toy/never/", "toy/never/ on CPU 0 never ran in this interval"},
 		{"toy/refused/", "the simulation refuses it with EINVAL"},
-		{"toy/state/", "which simulations do not support"},
 		{"toy/event=99/", "has no rate for toy/event=99/"},
 	};
 
@@ -611,6 +625,7 @@ int main(void)
 		cmocka_unit_test(a_group_over_two_pmus_is_noted),
 		cmocka_unit_test(a_simulated_tegra410),
 		cmocka_unit_test(a_multiplexed_counter),
+		cmocka_unit_test(a_state_is_its_rate),
 		cmocka_unit_test(counters_that_give_nothing),
 		cmocka_unit_test(an_instance_that_is_missing),
 		cmocka_unit_test(an_instance_without_a_cpu),

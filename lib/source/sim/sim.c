@@ -42,6 +42,7 @@ struct counter {
 	const struct rate *rate; /* NULL: not open */
 	uint64_t phase_ns;
 	long double factor; /* the rate's factor of this instance */
+	bool state;         /* it is a value, and not a count */
 	uint64_t counted;   /* at the last reading, without start value and width */
 };
 
@@ -462,14 +463,10 @@ static int open_counter(const struct unc_sim *sim, struct counter *c, struct unc
 			"line %d",
 			pmu, plan->event, plan->cpu, unc_errno_name(rate->refuse), file,
 			rate->line);
-	else if (plan->snapshot)
-		plan->error = unc_fail(
-			&why, EOPNOTSUPP,
-			"%s/%s/ is a state and not a count, which simulations do not support", pmu,
-			plan->event);
 	if (plan->error < 0)
 		return unc_counter_refuse(plan, plan->error, why.text, e);
 	plan->width = rate->width;
+	c->state = plan->snapshot;
 	c->rate = rate;
 	phase = rate->phase;
 	if (phase < 0)
@@ -509,6 +506,14 @@ static int sim_open(struct unc_source *source, struct uncore_counter *counters, 
 		opened = opened || ret == 0;
 	}
 	return 0;
+}
+
+bool unc_sim_has(const struct unc_sim *sim, const struct uncore_pmu *pmu)
+{
+	for (size_t i = 0; i < sim->count; i++)
+		if (unc_pmu_matches(pmu, sim->rates[i].pmu))
+			return true;
+	return false;
 }
 
 /* ---- counting ---- */
@@ -563,9 +568,12 @@ static int sim_read(struct unc_source *source, struct uncore_reading *into, uint
 		}
 		counted = (long double)r->running * c->factor *
 			  unc_wave_integral(&r->wave, c->phase_ns, elapsed);
+		if (c->state) /* the rate is its value: the mean of a second */
+			counted = c->factor *
+				  unc_wave_integral(&r->wave, c->phase_ns + elapsed, (uint64_t)NS);
 		/* Rounding may make a wave decrease by one where its rate is almost zero. */
 		count = (uint64_t)fmodl(floorl(fmaxl(counted, 0)), 0x1p64L);
-		if ((int64_t)(count - c->counted) > 0)
+		if (c->state || (int64_t)(count - c->counted) > 0)
 			c->counted = count;
 		into[i] = (struct uncore_reading){
 			.raw = (r->start + c->counted) & (UINT64_MAX >> (64 - r->width)),
