@@ -76,10 +76,11 @@ static void pmu_lines(const struct uncore *u, struct buffer *to)
 	put_list(to, "PMUs without metrics:", &others);
 }
 
-/* Missing or denied PMUs, and the next command. */
+/* Missing or denied PMUs, and the next command. CLI_DENIED: some are denied, even if devices were
+ * counted. */
 static int findings(struct cli *cli, struct buffer *to)
 {
-	int err = uncore_diagnose(cli->u);
+	int err = uncore_diagnose(cli->u), status = CLI_OK;
 
 	if (err)
 		return cli_fail(cli, err);
@@ -92,8 +93,10 @@ static int findings(struct cli *cli, struct buffer *to)
 			continue;
 		buffer_puts(to, to->len ? "" : "\n");
 		doctor_finding(f, next, to);
+		if (f->verdict == UNCORE_VERDICT_DENIED)
+			status = CLI_DENIED;
 	}
-	return CLI_OK;
+	return status;
 }
 
 static int measure(struct cli *cli)
@@ -112,7 +115,7 @@ static int measure(struct cli *cli)
 int cmd_overview(struct cli *cli, int argc, char **argv)
 {
 	struct buffer text = {0};
-	int status = cli_open(cli), also;
+	int status = cli_open(cli), also, err;
 
 	(void)argc;
 	(void)argv;
@@ -125,7 +128,7 @@ int cmd_overview(struct cli *cli, int argc, char **argv)
 		return status;
 	status = measure(cli);
 	also = findings(cli, &text);
-	if (!also && text.len)
-		also = writer_print(&text);
+	if (text.len && (err = writer_print(&text)))
+		return err;
 	return status ? status : also;
 }

@@ -65,6 +65,16 @@ needs_perfmon() {
 	[[ "$output$stderr" =~ CAP_PERFMON ]] || fail 'the capability'
 }
 
+@test "user nobody: devices are counted beside a PMU that is denied" {
+	needs_denial
+	compgen -G '/sys/block/*/device' >/dev/null || skip 'this machine has no disk'
+	expect 0 as_nobody '' "$PUBLIC/uncore" stat -M 'clock.tsc.frequency,storage.*.bandwidth' -j --timeout 50
+	jq -e -s 'map(select(.family == "msr")) | .[0].quality == "unavailable" and (.[0].reason | contains("CAP_PERFMON"))' \
+		<<<"$output" || fail 'the PMU'
+	jq -e -s 'map(select(.family == "block")) | length > 0 and all(.quality == "measured")' <<<"$output" ||
+		fail 'the disks'
+}
+
 @test "user nobody: doctor prints DENIED, and the command that fixes it" {
 	needs_denial
 	run --separate-stderr as_nobody '' "$PUBLIC/uncore" doctor
