@@ -74,12 +74,13 @@ static const struct unc_field read_fields[] = {
 	UNC_FIELD("links", WORD, READ(all_links), .with = "field",
 		  .words = (const char *const[]){"", "all", NULL}, .what = "links"),
 	UNC_FIELD("|gpm", NUMBER, READ(gpm), .least = 1, .most = UINT16_MAX),
-	UNC_FIELD(
-		"|call", WORD, READ(call),
-		.words =
-			(const char *const[]){
-				[UNC_NVML_NONE] = "", [UNC_NVML_MEMORY_PEAK] = "memory-peak", NULL},
-		.what = "call"),
+	UNC_FIELD("|call", WORD, READ(call),
+		  .words = (const char *const[]){[UNC_NVML_NONE] = "",
+						 [UNC_NVML_MEMORY_PEAK] = "memory-peak",
+						 [UNC_NVML_MEMORY_BYTES] = "memory-bytes",
+						 [UNC_NVML_PACKET_SIZE] = "packet-size",
+						 NULL},
+		  .what = "call"),
 	UNC_END,
 };
 

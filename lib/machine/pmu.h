@@ -21,6 +21,11 @@ enum unc_source_kind {
 enum unc_nvml_call {
 	UNC_NVML_NONE,
 	UNC_NVML_MEMORY_PEAK, /* what the GPU's memory can transfer at most, in B/s: a state */
+	/* The bytes that it has transferred: GPM's share of time times this peak. */
+	UNC_NVML_MEMORY_BYTES,
+	/* The largest payload of the PCIe packets that the GPU may send, in bytes: a state; 0:
+	 * unknown. */
+	UNC_NVML_PACKET_SIZE,
 };
 
 /* Where a device has one of its counts. */

@@ -1,29 +1,451 @@
 /* SPDX-License-Identifier: MIT */
-/* The source of GPUs that NVIDIA's library NVML reads. */
+/*
+ * The source of GPUs that NVIDIA's library NVML reads. The library is used by another process
+ * (process.c), which adds up counters that wrap within milliseconds. A GPU or a library that does
+ * not answer has no counts, and delays a reading once by ANSWER_NS.
+ */
+#include "machine/pmu.h"
+#include "source/nvml/child.h"
+#include "source/nvml/sum.h"
 #include "source/source.h"
+
+#include <unistd.h>
+
+/* The library may initialize GPUs for seconds. */
+#define OPEN_NS 10000000000u
+#define ANSWER_NS 250000000u
+/* A process that has ended is started again, but not more often. */
+#define AGAIN_NS 5000000000u
+
+/* In the order of the vendor's numbers, then own ones. */
+static const struct {
+	int status, err;
+	const char *text;
+} reasons[] = {
+	{3, ENODEV, "the GPU or its driver does not have this count"},
+	{4, EACCES,
+	 "NVIDIA's driver refuses it: root can read it, or all users with the option "
+	 "NVreg_RestrictProfilingToAdminUsers=0 of the module nvidia"},
+	{6, ENODEV,
+	 "NVIDIA's library does not find this GPU: another driver (vfio-pci) or virtual machine may "
+	 "have it, or a container does not have /dev/nvidia*"},
+	{9, ENODEV,
+	 "NVIDIA's driver is not loaded, or /dev/nvidiactl and /dev/nvidia0 are not accessible "
+	 "here; nvidia-smi shows the same"},
+	{13, ENODEV, "the installed version of NVIDIA's driver does not have this count"},
+	{15, EIO,
+	 "the GPU is lost: it does not answer on its PCIe link, which its reset or a restart of "
+	 "the machine can repair; nvidia-smi and the kernel's log (Xid) show it"},
+	{17, EACCES,
+	 "the operating system refuses access to the GPU: the container or the control group of "
+	 "this process does not have its /dev/nvidia*"},
+	{18, ENODEV,
+	 "NVIDIA's library and the loaded driver have different versions, as after an update: "
+	 "reload the driver or restart the machine; nvidia-smi shows the same"},
+	{27, EAGAIN, "the GPU is not ready yet; nvidia-smi shows the same"},
+	{UNC_NVML_EMPTY, ENODEV, "NVIDIA's library gives no value, and no error"},
+	{UNC_NVML_MIG, ENODEV,
+	 "the GPU is partitioned (MIG), and this count of the whole GPU is not available then"},
+	{UNC_NVML_VGPU, ENODEV,
+	 "this is a virtual GPU (vGPU), and its guest does not have the count: count on the host"},
+	{UNC_NVML_NAN, EIO, "the GPU's firmware has no value of this time"},
+	{UNC_NVML_FROZEN, EIO,
+	 "the GPU's firmware gave 0, while another counter of the GPU moved: its means are "
+	 "wrong at present"},
+};
+
+struct counter {
+	const struct unc_event_def *event;
+	const struct unc_device_read *read; /* NULL: not opened */
+	size_t item;                        /* its number among the open items */
+	uint64_t state;                     /* of a state that the library reads itself */
+	uint32_t late;
+	char why[128];
+};
+
+enum state {
+	IDLE,    /* all requests are answered */
+	WAITING, /* the answer to a reading is late */
+	STARTING /* the items are being opened again */
+};
+
+struct nvml_source {
+	struct unc_source base; /* must be the first member: the pointer is cast */
+	struct counter *counters;
+	size_t count;
+	int fd; /* of the process; -1: it has ended */
+	enum state state;
+	const char *silent; /* why there was no answer */
+	uint64_t since_ns, started_ns;
+	uint32_t number; /* of the latest request */
+	struct unc_nvml_request *open, *read;
+	struct unc_nvml_answer *answer;
+};
+
+static const char ended[] =
+	"the process uncore-nvml has ended, since NVIDIA's library failed; it is started again";
+static const char silent_read[] = "NVIDIA's library did not answer within 250 ms";
+static const char silent_open[] = "NVIDIA's library has not answered since it was started again";
+
+static const char *reason_of(int status, int *err)
+{
+	for (size_t i = 0; i < sizeof(reasons) / sizeof(*reasons); i++)
+		if (reasons[i].status == status) {
+			*err = reasons[i].err;
+			return reasons[i].text;
+		}
+	*err = EIO;
+	return "NVIDIA's library failed; nvidia-smi may show why";
+}
+
+/* ---- asking ---- */
+
+static bool ask(struct nvml_source *s, struct unc_nvml_request *q)
+{
+	q->number = ++s->number;
+	return s->fd >= 0 && unc_nvml_send(s->fd, q);
+}
+
+/* Receives the answer to the latest request. 1; 0: it is late; -EPIPE. */
+static int wait_for(struct nvml_source *s, uint64_t until_ns)
+{
+	int r;
+
+	do
+		r = unc_nvml_receive(s->fd, s->answer, until_ns);
+	while (r > 0 && s->answer->number != s->number);
+	return r;
+}
+
+static void leave(struct nvml_source *s)
+{
+	if (s->fd >= 0)
+		close(s->fd);
+	s->fd = -1;
+}
+
+/* ---- opening ---- */
+
+static int open_process(struct nvml_source *s, struct unc_error *e)
+{
+	s->started_ns = unc_now_ns();
+	s->fd = unc_nvml_start(e);
+	return s->fd < 0 ? s->fd : 0;
+}
+
+/* Sends the items and waits for their states. A negative errno with a sentence: there are none. */
+static int probe(struct nvml_source *s, uint32_t verb, struct unc_error *e)
+{
+	int r, err;
+
+	s->open->verb = verb;
+	r = ask(s, s->open) ? wait_for(s, unc_now_ns() + OPEN_NS) : -EPIPE;
+	if (r == 0)
+		return unc_fail(e, ETIMEDOUT,
+				"NVIDIA's library did not answer within 10 s; does nvidia-smi?");
+	if (r < 0)
+		return unc_fail(e, EIO,
+				"%s ended at once: NVIDIA's library failed; does nvidia-smi work?",
+				UNC_NVML_PROGRAM);
+	if (s->answer->status == UNC_NVML_OK)
+		return s->answer->count == s->open->count
+			       ? 0
+			       : unc_fail(e, EPROTO, "%s is of another version", UNC_NVML_PROGRAM);
+	if (s->answer->status == UNC_NVML_NO_LIBRARY)
+		return unc_fail(e, ENODEV,
+				"libnvidia-ml.so.1, which is a part of NVIDIA's driver, cannot be "
+				"loaded: %.*s",
+				(int)sizeof(s->answer->text) - 1, s->answer->text);
+	unc_fail(e, EIO, "%s", reason_of(s->answer->status, &err));
+	return -err;
+}
+
+/* The largest payload of the GPU's PCIe packets, by its configuration (PCI Express Base
+ * Specification, Device Control). Programs without CAP_SYS_ADMIN read the first 64 bytes only. */
+static uint64_t packet_size(const struct unc_root *root, const char *pci)
+{
+	char *data = NULL;
+	size_t len = 0;
+	uint64_t size = 0;
+
+	if (unc_root_read_bytes(root, UNC_PATH("sys/bus/pci/devices/%s/config", pci), 256, &data,
+				&len) < 0)
+		return 0;
+	for (size_t at = len == 256 ? (unsigned char)data[0x34] & 0xfc : 0, left = 48;
+	     at >= 0x40 && left; at = (unsigned char)data[at + 1] & 0xfc, left--)
+		if (data[at] == 0x10 && at + 9 < len)
+			size = UINT64_C(128) << ((unsigned char)data[at + 8] >> 5);
+	free(data);
+	return size <= 4096 ? size : 0;
+}
+
+/* Adds the ways to read the event to the items, first the ones of the wanted kind. */
+static void add_items(struct nvml_source *s, struct counter *c, const struct uncore_pmu *pmu)
+{
+	struct unc_nvml_request *q = s->open;
+
+	c->item = q->count;
+	for (size_t i = 0; i < 2 * c->event->read_count; i++) {
+		const struct unc_device_read *read = &c->event->reads[i % c->event->read_count];
+		bool wanted = read->cheap == s->base.cheap;
+
+		if (wanted != (i < c->event->read_count) || q->count == UNC_NVML_MOST_ITEMS)
+			continue;
+		q->items[q->count] = (struct unc_nvml_item){.field = (uint16_t)read->field,
+							    .gpm = (uint16_t)read->gpm,
+							    .all_links = read->all_links,
+							    .call = (uint8_t)read->call};
+		snprintf(q->items[q->count++].pci, sizeof(q->items->pci), "%s", pmu->pci);
+	}
+}
+
+/* Which way to read the counter is the item; NULL: the library reads it. */
+static const struct unc_device_read *read_of(const struct counter *c,
+					     const struct unc_nvml_item *item)
+{
+	for (size_t i = 0; i < c->event->read_count; i++) {
+		const struct unc_device_read *read = &c->event->reads[i];
+
+		if (read->field == item->field && read->gpm == item->gpm &&
+		    read->call == item->call)
+			return read;
+	}
+	return NULL;
+}
+
+/* Prepares a counter: one that the library reads itself, one with items, or one without. */
+static int begin_counter(struct nvml_source *s, struct counter *c, struct uncore_counter *plan,
+			 struct unc_error *e)
+{
+	const struct uncore_pmu *pmu = plan->pmu;
+	size_t before = s->open->count;
+
+	c->event = unc_device_event_of(plan);
+	plan->width = 64;
+	if (!c->event || !pmu->pci)
+		return unc_counter_refuse(plan, -ENODEV,
+					  c->event ? "the PCI function of the GPU is unknown"
+						   : "the GPU has no such event",
+					  e);
+	if (c->event->reads->call == UNC_NVML_PACKET_SIZE) {
+		c->read = c->event->reads;
+		c->state = packet_size(s->base.root, pmu->pci);
+		return 0;
+	}
+	add_items(s, c, pmu);
+	if (s->open->count < before + c->event->read_count)
+		return unc_fail(e, E2BIG, "more than %d counts of GPUs", UNC_NVML_MOST_ITEMS);
+	return 0;
+}
+
+/* Selects the first way that the GPU has. The items become the selected ones. */
+static int choose(struct nvml_source *s, struct uncore_counter *plan, struct unc_error *e)
+{
+	const struct unc_nvml_answer *a = s->answer;
+	struct unc_nvml_request *q = s->open;
+	uint32_t count = 0;
+	int r = 0, err = 0;
+
+	for (size_t i = 0; r == 0 && i < s->count; i++) {
+		struct counter *c = &s->counters[i];
+		size_t at = c->item, end;
+
+		if (plan[i].error || c->read)
+			continue;
+		end = at + c->event->read_count;
+		while (at < end && a->values[at].status != UNC_NVML_OK)
+			at++;
+		if (at < end) {
+			c->read = read_of(c, &q->items[at]);
+			c->item = count;
+			q->items[count++] = q->items[at];
+			plan[i].most_per_s = a->values[at].most_per_s;
+			/* Compared with known copies: facts of GPM's PCIe metrics. */
+			if (c->read->gpm == 20 || c->read->gpm == 21)
+				plan[i].error_share = 0.015;
+			continue;
+		}
+		const char *text = reason_of(a->values[c->item].status, &err);
+
+		r = unc_counter_refuse(&plan[i], -err, UNC_PATH("%s: %s", plan[i].pmu->name, text),
+				       e);
+	}
+	q->count = count;
+	return r;
+}
 
 static int nvml_open(struct unc_source *source, struct uncore_counter *counters, size_t count,
 		     struct unc_names *notes, struct unc_error *e)
 {
-	(void)source, (void)counters, (void)count, (void)notes;
-	return unc_fail(e, EOPNOTSUPP, "NVML cannot be read yet");
+	struct nvml_source *s = (struct nvml_source *)source;
+	int r = 0;
+
+	(void)notes;
+	s->fd = -1;
+	if (!unc_root_is_live(s->base.root) && !s->base.any_root)
+		return unc_fail(e, EOPNOTSUPP,
+				"GPUs can be counted on the running machine only, not on one that "
+				"is a directory or a snapshot");
+	s->counters = calloc(count + 1, sizeof(*s->counters));
+	s->open = calloc(1, sizeof(*s->open));
+	s->read = calloc(1, sizeof(*s->read));
+	s->answer = calloc(1, sizeof(*s->answer));
+	if (!s->counters || !s->open || !s->read || !s->answer)
+		return unc_nomem(e);
+	s->read->verb = UNC_NVML_READ;
+	for (; r == 0 && s->count < count; s->count++)
+		r = begin_counter(s, &s->counters[s->count], &counters[s->count], e);
+	if (r < 0 || !s->open->count)
+		return r;
+	r = open_process(s, e);
+	if (r == 0)
+		r = probe(s, UNC_NVML_PROBE, e);
+	if (r == 0)
+		r = choose(s, counters, e);
+	if (r == 0 && s->open->count)
+		r = probe(s, UNC_NVML_OPEN, e);
+	return r;
+}
+
+static int nvml_enable(struct unc_source *source, struct unc_error *e)
+{
+	(void)e;
+	((struct nvml_source *)source)->since_ns = unc_now_ns();
+	return 0;
+}
+
+/* ---- reading ---- */
+
+/* Starts a process that has ended again, unless that was done just now. */
+static void start_again(struct nvml_source *s)
+{
+	struct unc_error why;
+
+	if (unc_now_ns() - s->started_ns < AGAIN_NS || open_process(s, &why) < 0)
+		return;
+	s->state = STARTING;
+	s->silent = silent_open;
+	if (!ask(s, s->open))
+		leave(s);
+}
+
+/* Gets the values of all items. NULL, or why there are none. */
+static const char *get_values(struct nvml_source *s)
+{
+	int r = 1;
+
+	if (s->fd < 0)
+		start_again(s);
+	if (s->fd < 0)
+		return ended;
+	if (s->state != IDLE)
+		r = wait_for(s, 0);
+	if (r == 0)
+		return s->silent;
+	if (r > 0 && s->state == STARTING && s->answer->status != UNC_NVML_OK)
+		r = -EPIPE;
+	s->state = WAITING;
+	s->silent = silent_read;
+	if (r > 0)
+		r = ask(s, s->read) ? wait_for(s, unc_now_ns() + ANSWER_NS) : -EPIPE;
+	if (r == 0)
+		return silent_read;
+	if (r > 0 && s->answer->count != s->open->count)
+		r = -EPIPE;
+	if (r < 0) {
+		leave(s);
+		return ended;
+	}
+	s->state = IDLE;
+	return NULL;
+}
+
+/* A reading that came too late for a counter of 32 bits. */
+static void explain_late(struct counter *c, const struct unc_nvml_value *v)
+{
+	if (v->late_ns)
+		snprintf(c->why, sizeof(c->why),
+			 "the 32-bit counter was read after %llu ms, and is unique for %llu ms "
+			 "only",
+			 (unsigned long long)(v->late_ns / 1000000),
+			 (unsigned long long)(unc_nvml_sum_unique_ns(v->most_per_s) / 1000000));
+	else
+		snprintf(c->why, sizeof(c->why),
+			 "the counter was reset, or moved faster than the PCIe link can");
+}
+
+static void read_counter(const struct nvml_source *s, struct counter *c, const char *silent,
+			 uint64_t now_ns, struct uncore_reading *into)
+{
+	const struct unc_nvml_value *v = &s->answer->values[c->item];
+	int err;
+
+	*into = (struct uncore_reading){.lost = !c->read, .at_ns = now_ns};
+	if (!c->read)
+		return;
+	if (c->read->call == UNC_NVML_PACKET_SIZE) {
+		into->raw = c->state;
+		into->enabled_ns = into->running_ns = now_ns - s->since_ns;
+		return;
+	}
+	if (silent || v->status != UNC_NVML_OK) {
+		into->lost = true;
+		into->why = silent ? silent : reason_of(v->status, &err);
+		return;
+	}
+	into->raw = v->raw;
+	into->at_ns = v->at_ns;
+	into->took_ns = v->took_ns;
+	into->uncertain_ns = v->uncertain_ns;
+	into->enabled_ns = v->is_mean               ? v->enabled_ns
+			   : v->at_ns > s->since_ns ? v->at_ns - s->since_ns
+						    : 0;
+	into->running_ns = into->enabled_ns;
+	if (v->is_mean)
+		into->why = "the GPU's firmware has a new mean only every 0.1 s";
+	/* NVLink's are in KiB. */
+	if (c->read->field >= 138 && c->read->field <= 141)
+		into->raw *= 1024;
+	if (v->late != c->late) {
+		explain_late(c, v);
+		into->wrapped = true;
+		into->why = c->why;
+	}
+	c->late = v->late;
 }
 
 static int nvml_read(struct unc_source *source, struct uncore_reading *into, uint64_t *now_ns,
 		     struct unc_error *e)
 {
-	(void)source, (void)into, (void)now_ns, (void)e;
-	return -EOPNOTSUPP;
+	struct nvml_source *s = (struct nvml_source *)source;
+	const char *silent;
+
+	(void)e;
+	*now_ns = unc_now_ns();
+	silent = s->open->count ? get_values(s) : NULL;
+	for (size_t i = 0; i < s->count; i++)
+		read_counter(s, &s->counters[i], silent, *now_ns, &into[i]);
+	return 0;
 }
 
 static void nvml_close(struct unc_source *source)
 {
-	free(source);
+	struct nvml_source *s = (struct nvml_source *)source;
+
+	if (!source)
+		return;
+	leave(s);
+	free(s->counters);
+	free(s->open);
+	free(s->read);
+	free(s->answer);
+	free(s);
 }
 
 const struct unc_source_ops unc_source_nvml = {
-	.size = sizeof(struct unc_source),
+	.size = sizeof(struct nvml_source),
 	.open = nvml_open,
+	.enable = nvml_enable,
 	.read = nvml_read,
 	.close = nvml_close,
 };

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+/* The GPUs that the process reads: which counts they have, sums of their narrow counters, and sums
+ * of the means of their firmware. */
+#ifndef UNC_NVML_GPU_H
+#define UNC_NVML_GPU_H
+
+#include "source/nvml/protocol.h"
+#include "source/nvml/sum.h"
+#include "source/nvml/vendor.h"
+
+#include <pthread.h>
+
+#define GPU_MOST 64
+
+/* The narrow counters: TX and RX. */
+#define PCIE_FIELDS 2
+
+struct gpu {
+	char pci[16];
+	nvml_device device;
+	int status; /* why it cannot be read at all */
+	bool partitioned, guest;
+	double most_per_s; /* bytes in one direction of its link */
+	/* It protects the members below: the readings of one counter are in order. */
+	pthread_mutex_t lock;
+	struct unc_nvml_sum sums[PCIE_FIELDS];
+	uint64_t took_ns[PCIE_FIELDS];
+	int sum_status[PCIE_FIELDS];
+	bool polled; /* an item is one of the sums */
+	/* GPM: the sample at the end of the latest mean, and the next one. */
+	void *samples[2];
+	uint64_t sample_ns, sample_took_ns;
+	bool sampled;
+	uint32_t seen[PCIE_FIELDS]; /* the narrow counters at that time */
+};
+
+/* An open item. */
+struct gpu_item {
+	struct unc_nvml_item asked;
+	struct gpu *gpu;
+	double factor;       /* of the mean of GPM, to what is counted in a second */
+	double total;        /* sum of means, and */
+	uint64_t enabled_ns; /* the time that they cover */
+	int status;
+};
+
+struct gpus {
+	struct nvml nvml;
+	struct gpu items[GPU_MOST];
+	size_t count;
+	struct gpu_item *open;
+	size_t open_count;
+	struct nvml_gpm_request *gpm; /* of the thread that reads */
+};
+
+/* Reads the item once. The status, and in *value what is known about it. */
+int gpu_probe(struct gpus *all, const struct unc_nvml_item *item, struct unc_nvml_value *value);
+
+/* Opens an item. Its status. */
+int gpu_open(struct gpus *all, struct gpu_item *into, const struct unc_nvml_item *item,
+	     struct unc_nvml_value *value);
+
+/* Reads all open items of the GPU into their values. */
+void gpu_read(struct gpus *all, struct gpu *g, struct unc_nvml_value *values);
+
+/* Reads the narrow counters of the GPU and adds them up. */
+void gpu_poll(struct gpus *all, struct gpu *g);
+
+#endif

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The process `uncore-nvml`. Its first thread only waits for requests of the library, and ends the
+ * process when the socket is closed, even if another thread does not return from the vendor's
+ * library. A second one answers. A third one reads the narrow counters of PCIe, often enough that
+ * none can wrap twice, if they are counted.
+ */
+#include "source/nvml/gpu.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+/* The share of the time for which a narrow counter is unique. A thread may be late by the rest. */
+#define POLL_SHARE 0.4
+
+struct process {
+	struct gpus gpus;
+	pthread_mutex_t lock;
+	pthread_cond_t asked;
+	struct unc_nvml_request next; /* the latest request, */
+	size_t next_size;             /* of it, in bytes */
+	bool has_next;                /* it was not taken yet */
+	struct unc_nvml_request request;
+	struct unc_nvml_answer answer;
+	bool loaded;
+	uint64_t period_ns; /* of the thread that polls */
+};
+
+static void *poll_counters(void *context)
+{
+	struct process *p = context;
+	uint64_t next_ns = unc_nvml_now_ns();
+
+	for (;;) {
+		struct timespec at;
+		uint64_t now_ns;
+
+		for (size_t i = 0; i < p->gpus.count; i++)
+			if (p->gpus.items[i].polled)
+				gpu_poll(&p->gpus, &p->gpus.items[i]);
+		now_ns = unc_nvml_now_ns();
+		next_ns += p->period_ns;
+		next_ns = next_ns > now_ns ? next_ns : now_ns;
+		at = (struct timespec){.tv_sec = (time_t)(next_ns / 1000000000u),
+				       .tv_nsec = (long)(next_ns % 1000000000u)};
+		while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, NULL) == EINTR)
+			;
+	}
+	return NULL;
+}
+
+static void start_polls(struct process *p)
+{
+	pthread_t thread;
+
+	for (size_t i = 0; i < p->gpus.count; i++) {
+		double unique_ns = (double)unc_nvml_sum_unique_ns(p->gpus.items[i].most_per_s);
+		uint64_t period_ns = (uint64_t)(POLL_SHARE * unique_ns);
+
+		if (p->gpus.items[i].polled && (!p->period_ns || period_ns < p->period_ns))
+			p->period_ns = period_ns;
+	}
+	if (p->period_ns && pthread_create(&thread, NULL, poll_counters, p) == 0)
+		pthread_detach(thread);
+}
+
+static void open_items(struct process *p)
+{
+	const struct unc_nvml_request *q = &p->request;
+	bool first = q->verb == UNC_NVML_OPEN && !p->gpus.open;
+
+	if (first)
+		p->gpus.open = calloc(q->count + 1, sizeof(*p->gpus.open));
+	for (uint32_t i = 0; i < q->count; i++) {
+		struct unc_nvml_value *v = &p->answer.values[i];
+
+		*v = (struct unc_nvml_value){0};
+		v->status = first ? gpu_open(&p->gpus, &p->gpus.open[i], &q->items[i], v)
+				  : gpu_probe(&p->gpus, &q->items[i], v);
+	}
+	if (!first)
+		return;
+	p->gpus.open_count = q->count;
+	start_polls(p);
+}
+
+static void answer(struct process *p)
+{
+	struct unc_nvml_answer *a = &p->answer;
+
+	if (!p->loaded)
+		a->status = nvml_load(&p->gpus.nvml, a->text, sizeof(a->text));
+	p->loaded = true;
+	a->number = p->request.number;
+	a->count =
+		p->request.verb == UNC_NVML_READ ? (uint32_t)p->gpus.open_count : p->request.count;
+	if (a->status != UNC_NVML_OK)
+		a->count = 0;
+	else if (p->request.verb != UNC_NVML_READ)
+		open_items(p);
+	else
+		for (size_t i = 0; i < p->gpus.count; i++)
+			gpu_read(&p->gpus, &p->gpus.items[i], a->values);
+	send(UNC_NVML_SOCKET, a, offsetof(struct unc_nvml_answer, values[a->count]), MSG_NOSIGNAL);
+}
+
+static void *answer_all(void *context)
+{
+	struct process *p = context;
+
+	for (;;) {
+		pthread_mutex_lock(&p->lock);
+		while (!p->has_next)
+			pthread_cond_wait(&p->asked, &p->lock);
+		memcpy(&p->request, &p->next, p->next_size);
+		p->has_next = false;
+		pthread_mutex_unlock(&p->lock);
+		answer(p);
+	}
+	return NULL;
+}
+
+/* The library is built for the same machine, but packets have the size that they need. */
+static bool is_whole(const struct unc_nvml_request *q, size_t size)
+{
+	return size >= offsetof(struct unc_nvml_request, items) &&
+	       q->count <= UNC_NVML_MOST_ITEMS &&
+	       size == offsetof(struct unc_nvml_request, items[q->count]);
+}
+
+int unc_nvml_main(int argc, char **argv)
+{
+	struct process *p = calloc(1, sizeof(*p));
+	struct unc_nvml_request *q = malloc(sizeof(*q));
+	int type = 0;
+	socklen_t size = sizeof(type);
+	pthread_t thread;
+
+	(void)argc, (void)argv;
+	if (getsockopt(UNC_NVML_SOCKET, SOL_SOCKET, SO_TYPE, &type, &size) < 0 ||
+	    type != SOCK_SEQPACKET || !p || !q)
+		return 2;
+	close_range(UNC_NVML_SOCKET + 1, ~0u, 0);
+	/* The process that the library started ends at once, and the library waits for that: its
+	 * program gets no child whose end it would have to wait for. */
+	switch (fork()) {
+	case 0:
+		break;
+	default:
+		_exit(0);
+	case -1:
+		_exit(1);
+	}
+	p->gpus.gpm = calloc(1, sizeof(*p->gpus.gpm));
+	pthread_mutex_init(&p->lock, NULL);
+	pthread_cond_init(&p->asked, NULL);
+	if (!p->gpus.gpm || pthread_create(&thread, NULL, answer_all, p) != 0)
+		_exit(1);
+	for (;;) {
+		ssize_t got = recv(UNC_NVML_SOCKET, q, sizeof(*q), 0);
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0)
+			_exit(0);
+		if (!is_whole(q, (size_t)got))
+			continue;
+		pthread_mutex_lock(&p->lock);
+		memcpy(&p->next, q, (size_t)got);
+		p->next_size = (size_t)got;
+		p->has_next = true;
+		pthread_cond_signal(&p->asked);
+		pthread_mutex_unlock(&p->lock);
+	}
+}
+
+#ifndef UNC_NVML_IN_COMMAND
+int main(int argc, char **argv)
+{
+	return unc_nvml_main(argc, argv);
+}
+#endif

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+/* The messages between the library and `uncore-nvml`, the process that uses NVIDIA's library. It is
+ * a process of its own, so that an error of the vendor's library ends or delays only the counts of
+ * its GPUs. One message is one packet of a socket; the library asks and the process answers. Both
+ * are of one build. */
+#ifndef UNC_NVML_PROTOCOL_H
+#define UNC_NVML_PROTOCOL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <time.h>
+
+#define UNC_NVML_PROGRAM "uncore-nvml"
+/* The descriptor of the process's end of the socket. */
+#define UNC_NVML_SOCKET 3
+/* A packet of so many values fits into the buffer of a socket, which Linux limits to 208 KiB. */
+#define UNC_NVML_MOST_ITEMS 2048
+
+enum unc_nvml_verb {
+	UNC_NVML_PROBE, /* reads each item once: which of them does the GPU have? */
+	UNC_NVML_OPEN,  /* begins to count these items; only once */
+	UNC_NVML_READ,  /* reads the open items */
+};
+
+/* Reasons why an item has no value, beside the numbers of the vendor's library. */
+enum unc_nvml_status {
+	UNC_NVML_OK = 0,
+	UNC_NVML_NO_LIBRARY = 10000,
+	UNC_NVML_EMPTY,  /* it gave no value, and no error */
+	UNC_NVML_MIG,    /* the GPU is partitioned */
+	UNC_NVML_VGPU,   /* the GPU is a part that a hypervisor gives */
+	UNC_NVML_NAN,    /* its firmware had no value of this time */
+	UNC_NVML_FROZEN, /* its firmware gave 0 while the GPU's counter moved */
+};
+
+/* What is read: a field, a metric of GPM, or a call (enum unc_nvml_call). */
+struct unc_nvml_item {
+	char pci[16];
+	uint16_t field, gpm;
+	uint8_t all_links, call;
+};
+
+struct unc_nvml_request {
+	uint32_t verb, number, count;
+	struct unc_nvml_item items[UNC_NVML_MOST_ITEMS];
+};
+
+struct unc_nvml_value {
+	int32_t status;
+	/* The readings of a narrow counter that came so late that it may have wrapped unseen, and
+	 * the time of the latest; 0 ns: the counter was reset. */
+	uint32_t late;
+	uint64_t late_ns;
+	uint64_t raw, at_ns, took_ns, uncertain_ns;
+	uint64_t enabled_ns; /* of a sum of means: the time that they cover */
+	bool is_mean;
+	double most_per_s; /* what a narrow counter can count; 0: unknown */
+};
+
+struct unc_nvml_answer {
+	uint32_t number, count;
+	int32_t status; /* of the library */
+	char text[180]; /* for UNC_NVML_NO_LIBRARY: the reason */
+	struct unc_nvml_value values[UNC_NVML_MOST_ITEMS];
+};
+
+/* CLOCK_MONOTONIC. */
+static inline uint64_t unc_nvml_now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* What `uncore-nvml` does. The command calls it if it is started with this name. */
+int unc_nvml_main(int argc, char **argv);
+
+#endif

@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A libnvidia-ml.so.1 for tests. It has the GPUs and the errors of the text file that
+ * UNCORE_NVML_SCRIPT names; its time begins when it is loaded. Lines, of which several may have one
+ * name, with numbers in bytes and seconds:
+ *
+ *   gpus COUNT                     at 0000:01:00.0, 0000:02:00.0 ...
+ *   link GENERATION LANES          of all
+ *   h2d RATE [FROM TO]             payload that each GPU reads, in packets of 256 bytes
+ *   d2h RATE [FROM TO]             the same that it writes
+ *   memory SHARE                   of the greatest bandwidth
+ *   delay MICROSECONDS             of each field
+ *   init STATUS                    what nvmlInit_v2() returns
+ *   status FIELD STATUS            what reading the field gives
+ *   empty FIELD                    the field has no time, and no error
+ *   gpm 0|1                        whether GPM is supported
+ *   nan FROM TO                    GPM has no number
+ *   frozen FROM TO                 GPM has 0
+ *   lost GPU FROM TO               the GPU does not answer
+ *   mig GPU, vgpu GPU
+ *   crash AT, hang FROM TO         in any call
+ */
+#include <math.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "source/nvml/vendor.h"
+
+#define LINES 64
+#define WORDS 3
+
+static struct line {
+	char name[16];
+	double word[WORDS];
+	int words;
+} lines[LINES];
+static int line_count;
+static double began;
+
+struct sample {
+	double at, rx, tx, memory;
+};
+
+/* Another reader knows only that it is a pointer. */
+struct nvml_device {
+	unsigned number;
+};
+static struct nvml_device devices[64];
+
+int nvmlInit_v2(void);
+int nvmlDeviceGetHandleByPciBusId_v2(const char *pci, nvml_device *out);
+int nvmlDeviceGetFieldValues(nvml_device d, int count, struct nvml_field *fields);
+int nvmlDeviceGetCurrPcieLinkGeneration(nvml_device d, unsigned *out);
+int nvmlDeviceGetMaxPcieLinkGeneration(nvml_device d, unsigned *out);
+int nvmlDeviceGetMaxPcieLinkWidth(nvml_device d, unsigned *out);
+int nvmlDeviceGetMaxClockInfo(nvml_device d, int clock, unsigned *out);
+int nvmlDeviceGetMemoryBusWidth(nvml_device d, unsigned *out);
+int nvmlDeviceGetVirtualizationMode(nvml_device d, int *out);
+int nvmlDeviceGetMigMode(nvml_device d, unsigned *now, unsigned *pending);
+int nvmlGpmQueryDeviceSupport(nvml_device d, struct nvml_gpm_support *support);
+int nvmlGpmSampleAlloc(void **out);
+int nvmlGpmSampleGet(nvml_device d, void *sample);
+int nvmlGpmMetricsGet(struct nvml_gpm_request *q);
+
+static double seconds_of(clockid_t clock)
+{
+	struct timespec t;
+
+	clock_gettime(clock, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+static double now(void)
+{
+	return seconds_of(CLOCK_MONOTONIC) - began;
+}
+
+static double word(const char *name, int k, double missing)
+{
+	for (int i = 0; i < line_count; i++)
+		if (strcmp(lines[i].name, name) == 0 && k < lines[i].words)
+			return lines[i].word[k];
+	return missing;
+}
+
+/* Whether a line with this name holds now; `first` is its first word, NAN: it has only times. */
+static bool holds(const char *name, double first)
+{
+	int from = isnan(first) ? 0 : 1;
+
+	for (int i = 0; i < line_count; i++)
+		if (strcmp(lines[i].name, name) == 0 && (!from || lines[i].word[0] == first) &&
+		    (lines[i].words <= from || lines[i].word[from] <= now()) &&
+		    (lines[i].words <= from + 1 || now() < lines[i].word[from + 1]))
+			return true;
+	return false;
+}
+
+/* The bytes up to a time. */
+static double moved(const char *name, double at)
+{
+	double sum = 0;
+
+	for (int i = 0; i < line_count; i++) {
+		const struct line *l = &lines[i];
+		double from = l->words > 1 ? l->word[1] : 0, to = l->words > 2 ? l->word[2] : at;
+
+		if (strcmp(l->name, name) == 0 && at > from)
+			sum += l->word[0] * (fmin(at, to) - from);
+	}
+	return sum;
+}
+
+static double received(double at)
+{
+	return moved("h2d", at) * 276 / 256;
+}
+
+static double transmitted(double at)
+{
+	return moved("d2h", at) * 280 / 256 + moved("h2d", at) * 24 / 256;
+}
+
+/* What every call does. */
+static void misbehave(void)
+{
+	if (holds("crash", NAN))
+		abort();
+	while (holds("hang", NAN))
+		usleep(1000);
+}
+
+int nvmlInit_v2(void)
+{
+	const char *path = getenv("UNCORE_NVML_SCRIPT");
+	FILE *file = path ? fopen(path, "r") : NULL;
+	char text[128];
+
+	began = seconds_of(CLOCK_MONOTONIC);
+	while (file && line_count < LINES && fgets(text, sizeof(text), file)) {
+		struct line *l = &lines[line_count];
+
+		l->words = sscanf(text, "%15s %lf %lf %lf", l->name, &l->word[0], &l->word[1],
+				  &l->word[2]) -
+			   1;
+		line_count += l->words >= 0;
+	}
+	if (file)
+		fclose(file);
+	misbehave();
+	return (int)word("init", 0, 0);
+}
+
+int nvmlDeviceGetHandleByPciBusId_v2(const char *pci, nvml_device *out)
+{
+	unsigned domain, bus;
+
+	misbehave();
+	if (sscanf(pci, "%8x:%2x:00.0", &domain, &bus) != 2 || domain || !bus ||
+	    bus > word("gpus", 0, 1))
+		return 6;
+	devices[bus - 1].number = bus - 1;
+	*out = &devices[bus - 1];
+	return 0;
+}
+
+static int status_of(uint32_t field)
+{
+	for (int i = 0; i < line_count; i++)
+		if (strcmp(lines[i].name, "status") == 0 && lines[i].word[0] == field)
+			return (int)lines[i].word[1];
+	return 0;
+}
+
+static void read_field(const struct nvml_device *d, struct nvml_field *f)
+{
+	double begin = seconds_of(CLOCK_MONOTONIC), delay = word("delay", 0, 0) / 1e6, at;
+
+	/* It spins, like the vendor's. */
+	while (seconds_of(CLOCK_MONOTONIC) - begin < delay)
+		;
+	at = now();
+	f->at_us = (int64_t)(seconds_of(CLOCK_REALTIME) * 1e6);
+	f->took_us = 0;
+	f->type = 3;
+	f->status = holds("lost", d->number) ? 15 : status_of(f->id);
+	switch (f->id) {
+	case 197:
+	case 198:
+		f->type = 1;
+		f->value.u64 = (uint64_t)(f->id == 198 ? received(at) : transmitted(at));
+		f->value.u64 &= UINT32_MAX;
+		break;
+	case 138:
+	case 139:
+		f->value.u64 = f->scope == NVML_ALL_LINKS ? (uint64_t)(at * 1e6) : 0;
+		break;
+	case 83:
+		f->value.u64 = (uint64_t)(at * 300 * 1000);
+		break;
+	case 186:
+		f->type = 1;
+		f->value.u32 = 300 * 1000;
+		break;
+	default:
+		f->status = 3;
+	}
+	if (holds("empty", f->id)) {
+		f->status = f->type = 0;
+		f->at_us = 0;
+	}
+}
+
+int nvmlDeviceGetFieldValues(nvml_device d, int count, struct nvml_field *fields)
+{
+	misbehave();
+	for (int i = 0; i < count; i++)
+		read_field(d, &fields[i]);
+	return 0;
+}
+
+int nvmlDeviceGetCurrPcieLinkGeneration(nvml_device d, unsigned *out)
+{
+	(void)d;
+	*out = 1;
+	return 0;
+}
+
+int nvmlDeviceGetMaxPcieLinkGeneration(nvml_device d, unsigned *out)
+{
+	(void)d;
+	*out = (unsigned)word("link", 0, 5);
+	return 0;
+}
+
+int nvmlDeviceGetMaxPcieLinkWidth(nvml_device d, unsigned *out)
+{
+	(void)d;
+	*out = (unsigned)word("link", 1, 16);
+	return 0;
+}
+
+/* Those of an H100. */
+int nvmlDeviceGetMaxClockInfo(nvml_device d, int clock, unsigned *out)
+{
+	(void)d;
+	*out = 2619;
+	return clock == NVML_MEMORY_CLOCK ? 0 : 2;
+}
+
+int nvmlDeviceGetMemoryBusWidth(nvml_device d, unsigned *out)
+{
+	(void)d;
+	*out = 5120;
+	return 0;
+}
+
+int nvmlDeviceGetVirtualizationMode(nvml_device d, int *out)
+{
+	*out = holds("vgpu", d->number) ? NVML_VGPU_GUEST : 0;
+	return 0;
+}
+
+int nvmlDeviceGetMigMode(nvml_device d, unsigned *current, unsigned *pending)
+{
+	*current = *pending = holds("mig", d->number);
+	return 0;
+}
+
+int nvmlGpmQueryDeviceSupport(nvml_device d, struct nvml_gpm_support *support)
+{
+	(void)d;
+	support->supported = (unsigned)word("gpm", 0, 1);
+	return support->version == 1 ? 0 : 25;
+}
+
+int nvmlGpmSampleAlloc(void **out)
+{
+	*out = calloc(1, sizeof(struct sample));
+	return *out ? 0 : 999;
+}
+
+int nvmlGpmSampleGet(nvml_device d, void *sample)
+{
+	struct sample *s = sample;
+
+	misbehave();
+	if (holds("lost", d->number))
+		return 15;
+	s->at = now();
+	s->rx = received(s->at);
+	s->tx = transmitted(s->at);
+	s->memory = s->at * word("memory", 0, 0);
+	return 0;
+}
+
+int nvmlGpmMetricsGet(struct nvml_gpm_request *q)
+{
+	const struct sample *a = q->from, *b = q->to;
+	double seconds = b->at - a->at;
+
+	for (uint32_t i = 0; i < q->count; i++) {
+		struct nvml_gpm_metric *m = &q->metrics[i];
+
+		m->status = m->id == 10 || m->id == 20 || m->id == 21 ? 0 : 3;
+		m->value = m->id == 20   ? (b->tx - a->tx) / 0x1p20 / seconds
+			   : m->id == 21 ? (b->rx - a->rx) / 0x1p20 / seconds
+					 : (b->memory - a->memory) * 100 / seconds;
+		if (seconds < 0.1)
+			m->value = m->id == 10 ? NAN : 0;
+		if (holds("nan", NAN))
+			m->value = NAN;
+		if (holds("frozen", NAN))
+			m->value = 0;
+	}
+	return 0;
+}
