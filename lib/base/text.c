@@ -13,7 +13,6 @@
 #define OFFERED 3
 #define FAR 1000U
 #define FIRST_READ 4096 /* what sysfs gives at most, with rare exceptions */
-#define ERRNO_END 4096  /* as in the kernel's IS_ERR_VALUE */
 
 /* ---- errors ---- */
 
@@ -33,28 +32,63 @@ void unc_error_put(struct unc_error *e, bool append, const char *fmt, ...)
 	memcpy(e->text + at, text, strlen(text) + 1);
 }
 
+/* glibc before 2.32 has no strerrorname_np(). */
+#define E(name) [name] = #name
+/* clang-format off */
+static const char *const errors[] = {
+	[0] = "0", E(EPERM), E(ENOENT), E(ESRCH), E(EINTR), E(EIO), E(ENXIO), E(E2BIG), E(ENOEXEC),
+	E(EBADF), E(ECHILD), E(EAGAIN), E(ENOMEM), E(EACCES), E(EFAULT), E(ENOTBLK), E(EBUSY),
+	E(EEXIST), E(EXDEV), E(ENODEV), E(ENOTDIR), E(EISDIR), E(EINVAL), E(ENFILE), E(EMFILE),
+	E(ENOTTY), E(ETXTBSY), E(EFBIG), E(ENOSPC), E(ESPIPE), E(EROFS), E(EMLINK), E(EPIPE),
+	E(EDOM), E(ERANGE), E(EDEADLK), E(ENAMETOOLONG), E(ENOLCK), E(ENOSYS), E(ENOTEMPTY),
+	E(ELOOP), E(ENOMSG), E(EIDRM), E(ECHRNG), E(EL2NSYNC), E(EL3HLT), E(EL3RST), E(ELNRNG),
+	E(EUNATCH), E(ENOCSI), E(EL2HLT), E(EBADE), E(EBADR), E(EXFULL), E(ENOANO), E(EBADRQC),
+	E(EBADSLT), E(EBFONT), E(ENOSTR), E(ENODATA), E(ETIME), E(ENOSR), E(ENONET), E(ENOPKG),
+	E(EREMOTE), E(ENOLINK), E(EADV), E(ESRMNT), E(ECOMM), E(EPROTO), E(EMULTIHOP), E(EDOTDOT),
+	E(EBADMSG), E(EOVERFLOW), E(ENOTUNIQ), E(EBADFD), E(EREMCHG), E(ELIBACC), E(ELIBBAD),
+	E(ELIBSCN), E(ELIBMAX), E(ELIBEXEC), E(EILSEQ), E(ERESTART), E(ESTRPIPE), E(EUSERS),
+	E(ENOTSOCK), E(EDESTADDRREQ), E(EMSGSIZE), E(EPROTOTYPE), E(ENOPROTOOPT),
+	E(EPROTONOSUPPORT), E(ESOCKTNOSUPPORT), E(EOPNOTSUPP), E(EPFNOSUPPORT), E(EAFNOSUPPORT),
+	E(EADDRINUSE), E(EADDRNOTAVAIL), E(ENETDOWN), E(ENETUNREACH), E(ENETRESET), E(ECONNABORTED),
+	E(ECONNRESET), E(ENOBUFS), E(EISCONN), E(ENOTCONN), E(ESHUTDOWN), E(ETOOMANYREFS),
+	E(ETIMEDOUT), E(ECONNREFUSED), E(EHOSTDOWN), E(EHOSTUNREACH), E(EALREADY), E(EINPROGRESS),
+	E(ESTALE), E(EUCLEAN), E(ENOTNAM), E(ENAVAIL), E(EISNAM), E(EREMOTEIO), E(EDQUOT),
+	E(ENOMEDIUM), E(EMEDIUMTYPE), E(ECANCELED), E(ENOKEY), E(EKEYEXPIRED), E(EKEYREVOKED),
+	E(EKEYREJECTED), E(EOWNERDEAD), E(ENOTRECOVERABLE), E(ERFKILL), E(EHWPOISON),
+};
+/* clang-format on */
+#undef E
+#define ERROR_COUNT (sizeof(errors) / sizeof(errors[0]))
+
+static const char *error_name(int err)
+{
+	return (unsigned)abs(err) < ERROR_COUNT ? errors[abs(err)] : NULL;
+}
+
 const char *unc_errno_text(int err)
 {
-	const char *text = strerrordesc_np(abs(err));
+	/* strerror() would translate. */
+	locale_t c_locale =
+		error_name(err) ? newlocale(LC_ALL_MASK, "C", (locale_t)0) : (locale_t)0;
+	const char *text = c_locale ? strerror_l(abs(err), c_locale) : "unknown error";
 
-	return text ? text : "unknown error";
+	if (c_locale)
+		freelocale(c_locale);
+	return text;
 }
 
 const char *unc_errno_name(int err)
 {
-	const char *name = strerrorname_np(abs(err));
+	const char *name = error_name(err);
 
 	return name ? name : "an unknown error";
 }
 
 int unc_errno_number(const char *name)
 {
-	for (int err = 1; err < ERRNO_END; err++) {
-		const char *known = strerrorname_np(err);
-
-		if (known && strcmp(known, name) == 0)
-			return -err;
-	}
+	for (size_t err = 1; err < ERROR_COUNT; err++)
+		if (errors[err] && strcmp(errors[err], name) == 0)
+			return -(int)err;
 	return 0;
 }
 

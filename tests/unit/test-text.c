@@ -436,6 +436,14 @@ static void errno_names_are_symbols(void **state)
 	assert_int_equal(unc_errno_number("E2BIG"), -E2BIG);
 	assert_int_equal(unc_errno_number("EINVALID"), 0);
 	assert_int_equal(unc_errno_number("an unknown error"), 0);
+#if __GLIBC_PREREQ(2, 32)
+	for (int err = 0; err < 4096; err++) {
+		const char *name = strerrorname_np(err), *text = strerrordesc_np(err);
+
+		assert_string_equal(unc_errno_name(err), name ? name : "an unknown error");
+		assert_string_equal(unc_errno_text(err), text ? text : "unknown error");
+	}
+#endif
 }
 
 /* tolower() is a macro with blocks of its own. */
