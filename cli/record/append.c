@@ -66,9 +66,9 @@ const char *recording_network(const char *path)
 		const char *name;
 	} systems[] = {
 		{NFS_SUPER_MAGIC, "NFS"},   {0xff534d42, "CIFS"},     {0xfe534d42, "SMB2"},
-		{SMB_SUPER_MAGIC, "SMB"},   {0x0bd00bd0, "Lustre"},   {FUSE_SUPER_MAGIC, "FUSE"},
+		{SMB_SUPER_MAGIC, "SMB"},   {0x0bd00bd0, "Lustre"},   {0x65735546, "FUSE"},
 		{V9FS_MAGIC, "9p"},         {0x47504653, "GPFS"},     {0x19830326, "BeeGFS"},
-		{CEPH_SUPER_MAGIC, "Ceph"}, {AFS_SUPER_MAGIC, "AFS"}, {OCFS2_SUPER_MAGIC, "OCFS2"},
+		{0x00c36400, "Ceph"},       {AFS_SUPER_MAGIC, "AFS"}, {OCFS2_SUPER_MAGIC, "OCFS2"},
 		{CODA_SUPER_MAGIC, "Coda"},
 	};
 	char *folder = cli_copy(path), *slash = strrchr(folder, '/');
@@ -369,8 +369,8 @@ int recording_copy_marks(struct recording *r, const char *path)
 {
 	return store_run_format(
 		r,
-		"ATTACH %Q AS old; INSERT INTO mark SELECT * FROM (SELECT * FROM old.mark "
-		"ORDER BY rowid DESC LIMIT %d) ORDER BY rowid; DETACH old",
+		"ATTACH %Q AS old; INSERT INTO mark SELECT * FROM old.mark WHERE rowid > "
+		"(SELECT max(rowid) FROM old.mark) - %d ORDER BY rowid; DETACH old",
 		path, RECORDING_MARKS);
 }
 

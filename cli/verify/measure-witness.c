@@ -155,7 +155,7 @@ static uint64_t raw_ns(void)
 }
 
 #ifdef __x86_64__
-#include <immintrin.h>
+#include <x86intrin.h>
 
 #define HAS_TICKS true
 static uint64_t rdtsc(void)
