@@ -16,12 +16,13 @@
 #include "record/replay.h"
 #include "verify/verify.h"
 
-#ifdef UNCORE_SERVE
+#ifdef UNCORE_SERVE_MODULE
+#define UNCORE_SERVE
 /* A module, since its libraries (mainly GnuTLS) would make every start of the command 50 %
  * slower. */
 static int load_serve(struct cli *cli, int argc, char **argv)
 {
-	void *module = dlopen(UNCORE_SERVE, RTLD_NOW);
+	void *module = dlopen(UNCORE_SERVE_MODULE, RTLD_NOW);
 	void *symbol = module ? dlsym(module, "cmd_serve") : NULL;
 	int (*run)(struct cli * cli, int argc, char **argv);
 
@@ -32,6 +33,8 @@ static int load_serve(struct cli *cli, int argc, char **argv)
 	memcpy(&run, &symbol, sizeof(run));
 	return run(cli, argc, argv);
 }
+#else
+#define load_serve cmd_serve
 #endif
 
 /* Counts every part of every stack, to find the one that counts the traffic of a root port. */
