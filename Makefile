@@ -14,7 +14,7 @@ RELEASE := -Dbuildtype=release -Doptimization=2 -Db_sanitize=none -Db_lundef=tru
 STATIC := $(RELEASE) -Dman=disabled -Dpython=disabled -Dserve=disabled -Dotlp=disabled --prefer-static \
 	-Ddefault_library=static -Dc_link_args="-static -s"
 
-.PHONY: all run dev static check test test-slow test-vm nightly nightly-races nightly-vm test-fleet test-page judge clean-room bench lint lint-analyzer format fuzz deb rpm dist install clean help
+.PHONY: all run dev static portable check test test-slow test-vm nightly nightly-races nightly-vm nightly-portable test-fleet test-page judge clean-room bench lint lint-analyzer format fuzz deb rpm dist install clean help
 .PHONY: setup-build setup-test setup-bench setup-lint setup-fuzz setup-deb setup-rpm setup-clean-room
 
 all: build/build.ninja ## optimised build: build/uncore
@@ -28,8 +28,11 @@ run: all ## what this machine shows, then a simulated Tegra410
 dev: build-dev/build.ninja ## development build with ASan and UBSan: build-dev/uncore
 	@ninja -C build-dev
 
-static: build-static/build.ninja ## one file without libraries, for machines where nothing can be installed: build-static/uncore
+static: build-static/build.ninja ## one file for Linux without glibc; without serve, and cannot load NVIDIA's library: build-static/uncore
 	@ninja -C build-static uncore
+
+portable: setup-clean-room ## one file for Linux with glibc 2.31 or later: build-portable/uncore; built in a minimal Debian 11; needs root
+	@tools/portable
 
 check: build-check/build.ninja ## after each edit: unit tests without sanitizers, data files, style: seconds
 	@tools/run-tests build-check --suite unit --suite style
@@ -65,8 +68,8 @@ judge: all ## formulas of perf, PCM and LIKWID, and perf's names of events: docs
 	@UNCORE=build/uncore tests/judge/judge.py
 	@UNCORE=build/uncore tests/judge/names.py
 
-nightly: ## what takes hours: all with sanitizers, analyzer, every virtual machine, a fleet, 10^8 torn readings, judges, clean rooms, fuzzing
-	@UNCORE_SANITIZE=all $(MAKE) -k FUZZ_SECONDS=600 test test-slow lint-analyzer test-page test-fleet judge nightly-races nightly-vm clean-room fuzz
+nightly: ## what takes hours: all with sanitizers, analyzer, every virtual machine, a fleet, 10^8 torn readings, judges, clean rooms, the portable command, fuzzing
+	@UNCORE_SANITIZE=all $(MAKE) -k FUZZ_SECONDS=600 test test-slow lint-analyzer test-page test-fleet judge nightly-races nightly-vm clean-room nightly-portable fuzz
 
 nightly-races: build-dev/build.ninja
 	@tools/run-tests build-dev --suite long
@@ -74,6 +77,9 @@ nightly-races: build-dev/build.ninja
 nightly-vm:
 	@tests/vm/prepare
 	@tests/vm/test -a
+
+nightly-portable: portable
+	@tests/portable build-portable/uncore
 
 clean-room: setup-clean-room ## `make run` and `make test` in a minimal Debian 12 and 13 (SUITE=bookworm: one); needs root
 	@tools/clean-room $(SUITE)
