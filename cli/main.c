@@ -37,6 +37,11 @@ static int load_serve(struct cli *cli, int argc, char **argv)
 #define load_serve cmd_serve
 #endif
 
+#ifdef UNC_NVML_IN_COMMAND
+/* The program that uses NVIDIA's library, which the library starts as a process of its own. */
+int unc_nvml_main(int argc, char **argv);
+#endif
+
 /* Counts every part of every stack, to find the one that counts the traffic of a root port. */
 static const struct command check = {
 	"check",
@@ -282,6 +287,10 @@ int main(int argc, char **argv)
 	const struct sigaction ignore = {.sa_handler = SIG_IGN};
 	int status, command = 0, err;
 
+#ifdef UNC_NVML_IN_COMMAND
+	if (argc > 0 && strcmp(argv[0], "uncore-nvml") == 0)
+		return unc_nvml_main(argc, argv);
+#endif
 #ifdef UNCORE_RECORD
 	cli.open_replay = replay_open;
 #endif

@@ -11,11 +11,19 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 /* The share of the time for which a narrow counter is unique. A thread may be late by the rest. */
 #define POLL_SHARE 0.4
+/* The same on all architectures; glibc 2.31 does not know it. */
+#ifndef SYS_close_range
+#define SYS_close_range 436
+#endif
+/* Descriptors that are closed one by one on a kernel without close_range(). */
+#define MOST_FILES 4096
 
 struct process {
 	struct gpus gpus;
@@ -132,6 +140,15 @@ static bool is_whole(const struct unc_nvml_request *q, size_t size)
 	       size == offsetof(struct unc_nvml_request, items[q->count]);
 }
 
+/* glibc has had close_range() since 2.34, and Linux since 5.9. */
+static void close_others(void)
+{
+	if (syscall(SYS_close_range, UNC_NVML_SOCKET + 1, ~0u, 0) == 0)
+		return;
+	for (int fd = UNC_NVML_SOCKET + 1; fd < MOST_FILES; fd++)
+		close(fd);
+}
+
 int unc_nvml_main(int argc, char **argv)
 {
 	struct process *p = calloc(1, sizeof(*p));
@@ -144,7 +161,8 @@ int unc_nvml_main(int argc, char **argv)
 	if (getsockopt(UNC_NVML_SOCKET, SOL_SOCKET, SO_TYPE, &type, &size) < 0 ||
 	    type != SOCK_SEQPACKET || !p || !q)
 		return 2;
-	close_range(UNC_NVML_SOCKET + 1, ~0u, 0);
+	prctl(PR_SET_NAME, UNC_NVML_PROGRAM);
+	close_others();
 	/* The process that the library started ends at once, and the library waits for that: its
 	 * program gets no child whose end it would have to wait for. */
 	switch (fork()) {
