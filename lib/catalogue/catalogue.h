@@ -330,6 +330,8 @@ struct unc_family {
 	struct unc_device_rule *devices;
 	size_t device_count;
 	struct unc_device_layout layout; /* of its files */
+	const char
+		*runtime_status; /* a file: its text is "suspended" if the others cannot be read */
 	struct unc_expectation *expectations;
 	size_t expectation_count;
 	struct unc_port_rule *ports; /* the first one applies; NULL: none */
@@ -395,6 +397,8 @@ extern const struct unc_shape unc_driver_shape;
 extern const struct unc_shape unc_device_rule_shape;
 /* Reads `layout` of a family, and `read` of an event. */
 unc_read unc_device_layout, unc_device_reads;
+/* Checks a path below the root or the directory of a device. */
+unc_read unc_device_path;
 /* Gives an event that has `read` its terms. */
 unc_read unc_device_event;
 

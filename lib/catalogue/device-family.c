@@ -8,8 +8,7 @@
 #define LAYOUT(member) UNC_AT(struct unc_device_layout, member)
 #define EVENT(member) UNC_AT(struct unc_event_def, member)
 
-/* Checks a path below the root or a directory. */
-static int check_path(const struct unc_reader *r, const struct unc_yaml *node, void *into)
+int unc_device_path(const struct unc_reader *r, const struct unc_yaml *node, void *into)
 {
 	const char *at = node->text;
 
@@ -23,11 +22,12 @@ static int check_path(const struct unc_reader *r, const struct unc_yaml *node, v
 }
 
 static const struct unc_field rule_fields[] = {
-	UNC_FIELD("!directories", TEXT, RULE(directories), .check = check_path),
+	UNC_FIELD("!directories", TEXT, RULE(directories), .check = unc_device_path),
 	UNC_FIELD("!name", TEXT, RULE(name)),
 	UNC_FIELD("except", TEXT, RULE(except)),
 	UNC_FIELD("only", WORDS, UNC_LIST(struct unc_device_rule, only, only_count)),
-	UNC_FIELD("has", TEXT, RULE(has), .check = check_path),
+	UNC_FIELD("not", WORDS, UNC_LIST(struct unc_device_rule, not_if, not_if_count)),
+	UNC_FIELD("has", TEXT, RULE(has), .check = unc_device_path),
 	UNC_FIELD("module", TEXT, RULE(module)),
 	UNC_END,
 };
@@ -43,7 +43,7 @@ static int finish_layout(const struct unc_reader *r, const struct unc_yaml *map,
 }
 
 static const struct unc_field layout_fields[] = {
-	UNC_FIELD("!file", TEXT, LAYOUT(file), .check = check_path),
+	UNC_FIELD("!file", TEXT, LAYOUT(file), .check = unc_device_path),
 	UNC_FIELD("version", NUMBER, LAYOUT(version), .with = "size", .most = 4094),
 	UNC_FIELD("size", NUMBER, LAYOUT(size), .with = "version", .most = 4094),
 	UNC_END,
@@ -62,12 +62,13 @@ int unc_device_layout(const struct unc_reader *r, const struct unc_yaml *node, v
 static const struct unc_field read_fields[] = {
 	UNC_FIELD("versions", TEXT, READ(versions)),
 	UNC_FIELD("cheap", BOOL, READ(cheap)),
-	UNC_FIELD("|file", TEXT, READ(file), .check = check_path),
+	UNC_FIELD("|file", TEXT, READ(file), .check = unc_device_path),
 	UNC_FIELD("line", TEXT, READ(line), .with = "file"),
 	UNC_FIELD("column", NUMBER, READ(column), .with = "file", .least = 1, .most = 64),
 	UNC_FIELD("bytes", NUMBER, READ(bytes), .with = "at", .least = 1, .most = 8),
 	UNC_FIELD("at", NUMBER, READ(at), .with = "file", .most = 65528),
 	UNC_FIELD("high", NUMBER, READ(high), .with = "at", .most = 65528),
+	UNC_FIELD("values", NUMBER, READ(values), .with = "file", .least = 1, .most = 1023),
 	UNC_FIELD("attribute", NUMBER, READ(attribute), .with = "file", .most = 1023),
 	UNC_FIELD("index", NUMBER, READ(index), .with = "attribute", .most = 1022),
 	UNC_FIELD("|field", NUMBER, READ(field), .least = 1, .most = UINT16_MAX),
@@ -103,6 +104,10 @@ static int finish_read(const struct unc_reader *r, const struct unc_yaml *map, v
 		return unc_reader_fail(r, bytes, "a number has 1, 2, 4 or 8 bytes");
 	if (read->has_high && read->bytes != 4)
 		return unc_reader_fail(r, map, "the halves of a number have 4 bytes each");
+	if (read->values && ((!bytes && !read->has_attribute) || read->has_high))
+		return unc_reader_fail(r, map,
+				       "'values' needs 'bytes' or 'attribute', without "
+				       "'high'");
 	if ((bytes || read->has_attribute) && (read->line || read->column))
 		return unc_reader_fail(r, map, "a binary file has no lines");
 	if (!read->column)

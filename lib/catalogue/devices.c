@@ -48,6 +48,16 @@ static void find_function(const struct finder *f, const char *directory, char in
 	}
 }
 
+/* Adds the name of a directory. Characters that a PMU's name cannot have in an event are
+ * replaced. */
+static void add_name(struct unc_text *to, const char *name)
+{
+	for (; *name; name++)
+		unc_text_add(to, "%c",
+			     *name > ' ' && *name <= '~' && !strchr(",{}'=*?[]\\", *name) ? *name
+											  : '_');
+}
+
 /* Fills the words of the rule's name. */
 static char *name_of(const struct finder *f)
 {
@@ -60,9 +70,8 @@ static char *name_of(const struct finder *f)
 		}
 		if (at[1] == 'n')
 			unc_text_add(&name, "%zu", f->count);
-		else
-			unc_text_add(&name, "%s",
-				     f->found[at[1] - '1'] ? f->found[at[1] - '1'] : "");
+		else if (f->found[at[1] - '1'])
+			add_name(&name, f->found[at[1] - '1']);
 		at += 2;
 	}
 	return unc_text_take(&name);
@@ -82,6 +91,7 @@ static int fill_device(const struct finder *f, struct uncore_pmu *p, const char 
 	p->error = f->e;
 	p->source = f->family->source;
 	p->layout = f->family->layout.file ? &f->family->layout : NULL;
+	p->runtime_status = f->family->runtime_status;
 	p->no_files = p->has_mask = true;
 	p->name = name_of(f);
 	p->directory = unc_names_take(&p->strings, strdup(directory));
@@ -104,7 +114,7 @@ static int fill_device(const struct finder *f, struct uncore_pmu *p, const char 
 	return 0;
 }
 
-static bool is_excepted(const char *globs, const char *name)
+static bool matches_one(const char *globs, const char *name)
 {
 	char glob[64];
 	int n;
@@ -115,21 +125,28 @@ static bool is_excepted(const char *globs, const char *name)
 	return false;
 }
 
+/* Whether the text of a file of the directory matches one of the globs. */
+static bool has_text(const struct finder *f, const char *directory, const struct unc_word *word)
+{
+	char *text = NULL;
+	bool has =
+		unc_root_read_line(f->root, UNC_PATH("%s/%s", directory, word->name), &text) == 0 &&
+		matches_one(word->text, text);
+
+	free(text);
+	return has;
+}
+
 /* Whether the files of the directory are those of a device of the rule. */
 static bool fits(const struct finder *f, const char *directory)
 {
 	bool fit = !f->rule->has ||
 		   unc_root_exists(f->root, UNC_PATH("%s/%s", directory, f->rule->has));
 
-	for (size_t i = 0; fit && i < f->rule->only_count; i++) {
-		char *text = NULL;
-
-		fit = unc_root_read_line(f->root,
-					 UNC_PATH("%s/%s", directory, f->rule->only[i].name),
-					 &text) == 0 &&
-		      is_excepted(f->rule->only[i].text, text);
-		free(text);
-	}
+	for (size_t i = 0; fit && i < f->rule->only_count; i++)
+		fit = has_text(f, directory, &f->rule->only[i]);
+	for (size_t i = 0; fit && i < f->rule->not_if_count; i++)
+		fit = !has_text(f, directory, &f->rule->not_if[i]);
 	return fit;
 }
 
@@ -160,7 +177,7 @@ static int add_devices(struct finder *f, const char *directory, const char *rest
 	r = unc_root_list(f->root, path, &names) == -ENOMEM ? -ENOMEM : 0;
 	for (size_t i = 0; r == 0 && i < names.count; i++) {
 		if (!unc_glob_matches(UNC_PATH("%.*s", (int)n, rest + begin), names.items[i]) ||
-		    is_excepted(f->rule->except, names.items[i]))
+		    matches_one(f->rule->except, names.items[i]))
 			continue;
 		if (depth < 2)
 			f->found[depth] = names.items[i];
@@ -181,7 +198,7 @@ static int compare_names(const void *a, const void *b)
 static bool may_have(const struct unc_index *index, void *context)
 {
 	const struct unc_root *root = context;
-	char rule[264], *glob;
+	char rule[264], *glob, *name;
 	int n;
 
 	for (const char *at = index->devices; sscanf(at, "%263s%n", rule, &n) == 1; at += n) {
@@ -193,10 +210,45 @@ static bool may_have(const struct unc_index *index, void *context)
 			continue;
 		glob = glob ? glob : rule;
 		glob[strcspn(glob, "*?[")] = '\0';
+		name = strrchr(glob, '/');
+		name = name ? name : glob;
+		*name = '\0';
 		if (unc_root_exists(root, glob))
 			return true;
 	}
 	return false;
+}
+
+static bool has_name(const struct unc_pmus *pmus, size_t count, const char *name)
+{
+	for (size_t i = 0; i < count; i++)
+		if (strcmp(pmus->items[i].name, name) == 0)
+			return true;
+	return false;
+}
+
+/* Names are unique: an interface may have the name of a PMU. -ENOMEM. */
+static int name_apart(const struct unc_pmus *pmus, size_t count, struct uncore_pmu *device)
+{
+	char *plain = device->name;
+
+	for (unsigned i = 1; has_name(pmus, count, device->name); i++) {
+		struct unc_text name = {0};
+
+		unc_text_add(&name, "%s_%s", device->family->name, plain);
+		if (i > 1)
+			unc_text_add(&name, "_%u", i);
+		if (device->name != plain)
+			free(device->name);
+		device->name = unc_text_take(&name);
+		if (!device->name) {
+			device->name = plain;
+			return -ENOMEM;
+		}
+	}
+	if (device->name != plain)
+		free(plain);
+	return 0;
 }
 
 /* Moves the devices to the PMUs. -ENOMEM. */
@@ -207,10 +259,14 @@ static int join(struct unc_pmus *pmus, struct unc_pmus *devices)
 
 	if (!all)
 		return -ENOMEM;
+	pmus->items = all;
+	for (size_t i = 0; i < devices->count; i++)
+		if (name_apart(pmus, pmus->count, &devices->items[i]) < 0 ||
+		    name_apart(devices, i, &devices->items[i]) < 0)
+			return -ENOMEM;
 	for (size_t i = 0; i < devices->count; i++)
 		all[pmus->count++] = devices->items[i];
 	qsort(all, pmus->count, sizeof(*all), compare_names);
-	pmus->items = all;
 	free(devices->items);
 	*devices = (struct unc_pmus){0};
 	return 0;

@@ -409,7 +409,7 @@ static const struct unc_field event_fields[] = {
 	UNC_FIELD("cases", ANY),
 	UNC_FIELD("read", ANY, .check = unc_device_reads),
 	UNC_FIELD("state", BOOL, EVENT(state), .with = "read"),
-	UNC_FIELD("saturates", BOOL, EVENT(saturates), .with = "read"),
+	UNC_FIELD("saturates", NUMBER, EVENT(saturates), .with = "read", .least = 8, .most = 64),
 	UNC_FIELD("bits", NUMBER, EVENT(bits), .with = "read", .least = 8, .most = 63),
 	/* Applies the kernel's .scale of the alias. Other factors are in formulas. */
 	UNC_FIELD("scale", WORD, EVENT(kernel_scale),
@@ -616,6 +616,8 @@ static const struct unc_field family_fields[] = {
 						 NULL},
 		  .what = "source"),
 	UNC_FIELD("layout", ANY, .with = "devices", .check = unc_device_layout),
+	UNC_FIELD("runtime_status", TEXT, FAMILY(runtime_status), .with = "devices",
+		  .check = unc_device_path),
 	UNC_FIELD("everywhere", BOOL, FAMILY(everywhere)),
 	UNC_FIELD("models", WORDS, FAMILY_LIST(models, model_count), .check = check_models),
 	UNC_FIELD("expect", LIST, FAMILY_LIST(expectations, expectation_count),
@@ -663,7 +665,8 @@ int unc_family_parse(struct unc_family **out, struct unc_yaml_file *file, const 
 	f->file = file;
 	f->cpu_model = cpu_model;
 	f->on_this_cpu = true;
-	f->counters = COUNTERS;
+	/* A device counts all at once. */
+	f->counters = unc_yaml_get(file->root, "devices") ? 0 : COUNTERS;
 	err = unc_fill(&r, file->root, UNC_SHAPE(struct unc_family, family_fields), f);
 	/* Devices are found by their files; sentences name them by this. */
 	if (err == 0 && f->device_count) {

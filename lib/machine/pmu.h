@@ -30,8 +30,10 @@ enum unc_nvml_call {
 
 /* Where a device has one of its counts. */
 struct unc_device_read {
-	const char *versions; /* versions of the layout that have it there; NULL: all */
-	bool cheap;           /* less exact; it is for programs that count all the time */
+	/* Versions of the layout that have it there, "1.8", or of a certain size, "1.6:384"; NULL:
+	 * all. */
+	const char *versions;
+	bool cheap; /* less exact; it is for programs that count all the time */
 	/* UNC_SOURCE_FILES: */
 	const char *file; /* below the device's directory; the files of a glob are added up */
 	/* Text: a number, or a word of a line. */
@@ -41,6 +43,7 @@ struct unc_device_read {
 	 * of the number there. */
 	unsigned bytes; /* 0: text */
 	unsigned at, high;
+	unsigned values; /* so many adjacent numbers are added up; 0: one */
 	bool has_high;
 	/* Binary, as a list of attributes: the number of the attribute, and which of its
 	 * values. */
@@ -58,9 +61,12 @@ struct unc_device_rule {
 	/* The PMU's: in "{1}_port_{2}" the names of the first and the second directory that are
 	 * found by a glob, in "nvidia_gpu_{n}" a number from 0. */
 	const char *name;
-	const char *except;    /* globs, separated by blanks, of names of directories */
-	struct unc_word *only; /* a file of the directory, and a glob that its text matches */
+	const char *except; /* globs, separated by blanks, of names of directories */
+	struct unc_word
+		*only; /* a file of the directory, and globs of which its text matches one */
 	size_t only_count;
+	struct unc_word *not_if; /* a file, and globs of which its text, if any, matches none */
+	size_t not_if_count;
 	const char *has; /* a file or directory that it must have; NULL: any */
 	/* The kernel module without which the running machine has none; NULL: none. */
 	const char *module;
@@ -87,9 +93,9 @@ struct unc_event_def {
 	/* For a device: where the count is, in the order in which they are tried. */
 	const struct unc_device_read *reads;
 	size_t read_count;
-	bool state;     /* a current value, not a count */
-	bool saturates; /* at its greatest value it stands, instead of wrapping */
-	unsigned bits;  /* after which it wraps; 0: 64, or the width of its field */
+	bool state;         /* a current value, not a count */
+	unsigned saturates; /* a number of so many bits, all set, is not a count; 0: none */
+	unsigned bits;      /* after which it wraps; 0: 64, or the width of its field */
 };
 
 /* A term of a family whose values have names. A name stands for terms of the driver: "RFO" of "opc"
@@ -124,7 +130,8 @@ struct uncore_pmu {
 	/* For a device: the PCI function that it belongs to, "0000:17:00.0"; NULL: none. */
 	const char *pci;
 	const struct unc_device_layout *layout; /* the same; NULL: there is only one */
-	const char *absent; /* why its hardware does not exist; NULL: it exists */
+	const char *runtime_status; /* the same: the file with its state of power; NULL: none */
+	const char *absent;         /* why its hardware does not exist; NULL: it exists */
 	/* The device at the other end of its link, or its group of resctrl; NULL: unknown. */
 	const char *role;
 	const struct unc_event_def *defs; /* the family's events, which are also aliases */

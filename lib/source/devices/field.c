@@ -43,6 +43,8 @@ static const char *take_text(const struct unc_device_read *read, const char *dat
 		if (!n)
 			return no_number;
 	}
+	if (strncmp(data, "N/A", 3) == 0)
+		return "its file has 'N/A' there: the device does not give it";
 	if (!n || n >= sizeof(word))
 		return no_number;
 	memcpy(word, data, n);
@@ -52,11 +54,26 @@ static const char *take_text(const struct unc_device_read *read, const char *dat
 
 /* ---- binary ---- */
 
-static const char *check_ones(uint64_t value, size_t bytes)
+static const char not_given[] = "the device does not give it: all bits of the number are set";
+
+static bool is_given(uint64_t value, size_t bytes)
 {
-	return value == UINT64_MAX >> (64 - 8 * bytes)
-		       ? "the device does not give it: all bits of the number are set"
-		       : NULL;
+	return value != UINT64_MAX >> (64 - 8 * bytes);
+}
+
+/* Adds up adjacent numbers that the device gives: one of its links may not exist. */
+static const char *add_up(const char *data, size_t bytes, size_t count, uint64_t *value)
+{
+	bool given = false;
+
+	*value = 0;
+	for (size_t i = 0; i < count; i++) {
+		uint64_t one = number_at(data + i * bytes, bytes);
+
+		*value += is_given(one, bytes) ? one : 0;
+		given |= is_given(one, bytes);
+	}
+	return given ? NULL : not_given;
 }
 
 /*
@@ -69,7 +86,7 @@ static const char *take_attribute(const struct unc_device_read *read, const char
 {
 	static const unsigned char sizes[] = {1, 1, 2, 2, 4, 4, 8, 8};
 	static const char cut[] = "its file ends before it";
-	size_t at = 8;
+	size_t at = 8, values = read->values ? read->values : 1;
 
 	if (len < at)
 		return cut;
@@ -90,8 +107,9 @@ static const char *take_attribute(const struct unc_device_read *read, const char
 		if ((encoding >> ATTRIBUTE_ID_SHIFT & ATTRIBUTE_ID) == read->attribute) {
 			if (read->index >= count)
 				return "the attribute has fewer values";
-			*value = number_at(data + at + read->index * sizes[type], sizes[type]);
-			return check_ones(*value, sizes[type]);
+			count -= read->index;
+			return add_up(data + at + read->index * sizes[type], sizes[type],
+				      count < values ? count : values, value);
 		}
 		at += count * sizes[type];
 	}
@@ -101,27 +119,32 @@ static const char *take_attribute(const struct unc_device_read *read, const char
 static const char *take_binary(const struct unc_device_read *read, const char *data, size_t len,
 			       uint64_t *value)
 {
-	if (len < read->bytes || len - read->bytes < read->at ||
-	    (read->has_high && len - read->bytes < read->high))
+	size_t count = read->values ? read->values : 1, size = count * read->bytes;
+
+	if (len < size || len - size < read->at || (read->has_high && len - size < read->high))
 		return "its file ends before it";
-	*value = number_at(data + read->at, read->bytes);
 	if (!read->has_high)
-		return check_ones(*value, read->bytes);
-	*value |= number_at(data + read->high, 4) << 32;
-	return check_ones(*value, 8);
+		return add_up(data + read->at, read->bytes, count, value);
+	*value = number_at(data + read->high, 4) << 32 | number_at(data + read->at, 4);
+	return is_given(*value, 8) ? NULL : not_given;
 }
 
 const char *unc_field_take(const struct unc_device_read *read,
 			   const struct unc_device_layout *layout, const char *data, size_t len,
 			   uint64_t *value)
 {
+	char version[64];
 	size_t size;
 
 	if (!read->bytes && !read->has_attribute)
 		return take_text(read, data, value);
-	if (layout && layout->binary) {
+	if (layout && layout->binary && strcmp(layout->file, read->file) == 0) {
 		if (len < 2 || len - 2 < layout->size)
 			return "its file ends before it";
+		/* The device may have come back with another firmware. */
+		if (!unc_field_version(layout, data, len, version) ||
+		    !unc_field_has_version(read, version))
+			return "its file does not have the version that it had";
 		size = (size_t)number_at(data + layout->size, 2);
 		len = size < len ? size : len;
 	}
@@ -138,16 +161,27 @@ bool unc_field_version(const struct unc_device_layout *layout, const char *data,
 		snprintf(into, 64, "%.*s", (int)(n < 63 ? n : 63), data);
 		return n;
 	}
-	if (len < 2 || len - 2 < layout->version)
+	if (len < 2 || len - 2 < layout->version || len - 2 < layout->size)
 		return false;
-	snprintf(into, 64, "%u.%u", (unsigned)(unsigned char)data[layout->version],
-		 (unsigned)(unsigned char)data[layout->version + 1]);
+	snprintf(into, 64, "%u.%u:%u", (unsigned)(unsigned char)data[layout->version],
+		 (unsigned)(unsigned char)data[layout->version + 1],
+		 (unsigned)number_at(data + layout->size, 2));
 	return true;
+}
+
+bool unc_field_has_version(const struct unc_device_read *read, const char *version)
+{
+	char number[64];
+
+	snprintf(number, sizeof(number), "%.*s", (int)strcspn(version, ":"), version);
+	return !read->versions || unc_has_word(read->versions, version) ||
+	       unc_has_word(read->versions, number);
 }
 
 size_t unc_field_room(const struct unc_device_read *read)
 {
 	size_t last = read->has_high && read->high > read->at ? read->high : read->at;
 
-	return last + read->bytes > LEAST_ROOM ? last + read->bytes : LEAST_ROOM;
+	last += (read->values ? read->values : 1) * read->bytes;
+	return last > LEAST_ROOM ? last : LEAST_ROOM;
 }

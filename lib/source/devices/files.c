@@ -7,16 +7,29 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+/* The halves of a number are read one after another. If the lower half overflows in between, the
+ * number is wrong by 2^32. Two readings of it then differ by more than this, while no device counts
+ * as far as this between them. */
+#define TORN (UINT64_C(1) << 31)
+#define MOST_TRIES 4
+
 /* A file of a device, and its contents at the latest reading. */
 struct file {
 	const struct uncore_pmu *pmu;
-	char *path; /* below the root */
-	int fd;     /* -1: it does not exist at present */
-	char *data; /* NULL: not read yet */
-	size_t room, len;
+	char *path;  /* below the root */
+	int fd;      /* negative: it does not exist at present */
+	char *data;  /* NULL: not read yet */
+	char *again; /* a second reading, for numbers in halves; NULL: there are none */
+	size_t room, len, again_len;
+	/* The number of the file with its device's state of power, which is read before it; or
+	 * NO_FILE. */
+	size_t status;
 	uint64_t at_ns, took_ns;
-	bool failed;
+	bool halves;
+	const char *why; /* it could not be read; NULL: it was */
 };
+
+#define NO_FILE SIZE_MAX
 
 struct counter {
 	const struct unc_device_read *read; /* NULL: not opened */
@@ -35,11 +48,18 @@ struct files_source {
 	uint64_t since_ns;
 };
 
+/* linux Documentation/ABI/testing/sysfs-devices-power: "suspended", also "suspending". */
+#define STATUS_ROOM 32
+static bool is_suspended(const char *status)
+{
+	return strncmp(status, "suspend", 7) == 0;
+}
+
 /* ---- opening ---- */
 
 /* The number of the file, which is added if it is new. -ENOMEM. */
 static int add_file(struct files_source *s, const struct uncore_pmu *pmu, const char *path,
-		    size_t room, size_t *number)
+		    size_t room, bool halves, size_t *number)
 {
 	struct file *f;
 
@@ -50,13 +70,14 @@ static int add_file(struct files_source *s, const struct uncore_pmu *pmu, const 
 		f = unc_append(&s->files, &s->file_count, sizeof(*f));
 		if (!f)
 			return -ENOMEM;
-		*f = (struct file){.pmu = pmu, .fd = -1, .path = strdup(path)};
+		*f = (struct file){.pmu = pmu, .fd = -1, .path = strdup(path), .status = NO_FILE};
 		if (!f->path)
 			return -ENOMEM;
 		f->fd = unc_root_open_file(s->base.root, path, O_RDONLY);
 	}
 	f = &s->files[*number];
 	f->room = room > f->room ? room : f->room;
+	f->halves |= halves;
 	return f->fd >= 0 || f->fd == -ENOENT || f->fd == -ENODEV ? 0 : f->fd;
 }
 
@@ -71,7 +92,7 @@ static int add_files(struct files_source *s, struct counter *c, const struct unc
 
 	if (!strpbrk(rest, "*?[")) {
 		r = add_file(s, pmu, UNC_PATH("%s%s", directory, rest), unc_field_room(c->read),
-			     &number);
+			     c->read->has_high, &number);
 		return r < 0 ? r : UNC_ADD(&c->files, &c->count, &number);
 	}
 	if (!strpbrk(part, "*?["))
@@ -117,16 +138,21 @@ static int read_version(const struct files_source *s, const struct uncore_pmu *p
 static int choose(const struct unc_event_def *event, const struct uncore_pmu *pmu,
 		  const char *version, const struct unc_device_read **out, struct unc_error *why)
 {
+	size_t size = strcspn(version, ":");
+
 	for (size_t i = 0; i < event->read_count; i++) {
 		const struct unc_device_read *read = &event->reads[i];
 
-		if (read->versions && !unc_has_word(read->versions, version))
+		if (!unc_field_has_version(read, version))
 			continue;
 		*out = read;
 		return 0;
 	}
-	return unc_fail(why, ENODEV, "%s: version %s of /%s/%s does not have '%s'", pmu->name,
-			version, pmu->directory, pmu->layout ? pmu->layout->file : "", event->name);
+	return unc_fail(why, ENODEV, "%s: version %.*s of /%s/%s%s%s%s does not have '%s'",
+			pmu->name, (int)size, version, pmu->directory,
+			pmu->layout ? pmu->layout->file : "", version[size] ? ", with " : "",
+			version[size] ? version + size + 1 : "", version[size] ? " bytes," : "",
+			event->name);
 }
 
 static unsigned width_of(const struct unc_event_def *event, const struct unc_device_read *read)
@@ -136,17 +162,46 @@ static unsigned width_of(const struct unc_event_def *event, const struct unc_dev
 	return read->bytes && !read->has_high ? 8 * read->bytes : 64;
 }
 
+/* The file with the device's state of power. -ENODEV with a sentence: the device is suspended. */
+static int add_status(struct files_source *s, const struct uncore_pmu *pmu, size_t *number,
+		      struct unc_error *why)
+{
+	const char *path;
+	char *text = NULL;
+	int r;
+
+	*number = NO_FILE;
+	if (!pmu->runtime_status)
+		return 0;
+	path = UNC_PATH("%s/%s", pmu->directory, pmu->runtime_status);
+	r = add_file(s, pmu, path, STATUS_ROOM, false, number);
+	if (r < 0)
+		return r;
+	r = unc_root_read_line(s->base.root, path, &text) == 0 && is_suspended(text)
+		    ? unc_fail(
+			      why, ENODEV,
+			      "%s is suspended, and reading it would wake it: begin while it is in "
+			      "use",
+			      pmu->name)
+		    : 0;
+	free(text);
+	return r;
+}
+
 static int open_counter(struct files_source *s, struct counter *c, struct uncore_counter *plan,
 			struct unc_error *e)
 {
 	const struct uncore_pmu *pmu = plan->pmu;
 	struct unc_error why = {0};
 	char version[64];
+	size_t status;
 	int r;
 
 	c->event = unc_device_event_of(plan);
-	r = c->event ? read_version(s, pmu, version, &why)
+	r = c->event ? add_status(s, pmu, &status, &why)
 		     : unc_fail(&why, ENODEV, "%s has no such event", pmu->name);
+	if (r == 0)
+		r = read_version(s, pmu, version, &why);
 	if (r == 0)
 		r = choose(c->event, pmu, version, &c->read, &why);
 	if (r == 0) {
@@ -161,10 +216,13 @@ static int open_counter(struct files_source *s, struct counter *c, struct uncore
 	if (r == 0 && !c->count)
 		r = unc_fail(&why, ENODEV, "%s has no file /%s/%s", pmu->name, pmu->directory,
 			     c->read->file);
-	for (size_t i = 0; r == 0 && i < c->count; i++)
-		if (s->files[c->files[i]].fd < 0)
-			r = unc_fail(&why, ENODEV, "/%s does not exist",
-				     s->files[c->files[i]].path);
+	for (size_t i = 0; r == 0 && i < c->count; i++) {
+		struct file *f = &s->files[c->files[i]];
+
+		f->status = status;
+		if (f->fd < 0)
+			r = unc_fail(&why, ENODEV, "/%s does not exist", f->path);
+	}
 	if (r == 0)
 		return 0;
 	if (!why.text[0])
@@ -191,8 +249,11 @@ static int files_open(struct unc_source *source, struct uncore_counter *counters
 	for (; r == 0 && s->count < count; s->count++)
 		r = open_counter(s, &s->counters[s->count], &counters[s->count], e);
 	for (size_t i = 0; r == 0 && i < s->file_count; i++) {
-		s->files[i].data = malloc(s->files[i].room + 1);
-		r = s->files[i].data ? 0 : unc_nomem(e);
+		struct file *f = &s->files[i];
+
+		f->data = malloc(f->room + 1);
+		f->again = f->halves ? malloc(f->room + 1) : NULL;
+		r = f->data && (f->again || !f->halves) ? 0 : unc_nomem(e);
 	}
 	return r;
 }
@@ -206,27 +267,78 @@ static int files_enable(struct unc_source *source, struct unc_error *e)
 
 /* ---- reading ---- */
 
+static const char *explain_failure(int err)
+{
+	if (err == EPERM || err == EACCES)
+		return "the kernel does not permit to read its file; the device may be suspended";
+	if (err == EIO || err == EAGAIN || err == EBUSY || err == ENODATA || err == ETIME ||
+	    err == ETIMEDOUT)
+		return "its driver could not read it";
+	return "its file cannot be read: the device was removed";
+}
+
+/* Reads the file into `data`, with a NUL behind it. A negative errno. */
+static int read_into(const struct file *f, char *data, size_t *len)
+{
+	ssize_t got;
+
+	do
+		got = pread(f->fd, data, f->room, 0);
+	while (got < 0 && errno == EINTR);
+	*len = got > 0 ? (size_t)got : 0;
+	data[*len] = '\0';
+	return got < 0 ? -errno : 0;
+}
+
 static void read_file(const struct files_source *s, struct file *f)
 {
 	uint64_t begin_ns = unc_now_ns();
-	ssize_t got = -1;
+	const struct file *status = f->status != NO_FILE ? &s->files[f->status] : NULL;
+	int r;
 
 	f->len = 0;
+	f->data[0] = '\0';
+	f->at_ns = begin_ns;
+	f->why = status && is_suspended(status->data) ? "the device is suspended" : NULL;
+	if (f->why)
+		return;
 	if (f->fd < 0) /* its device was removed: it may be back */
 		f->fd = unc_root_open_file(s->base.root, f->path, O_RDONLY);
-	if (f->fd >= 0)
-		do
-			got = pread(f->fd, f->data, f->room, 0);
-		while (got < 0 && errno == EINTR);
-	f->failed = got < 0;
-	if (got < 0 && f->fd >= 0) {
+	r = f->fd < 0 ? f->fd : read_into(f, f->data, &f->len);
+	if (r == 0 && f->halves)
+		r = read_into(f, f->again, &f->again_len);
+	f->why = r < 0 ? explain_failure(-r) : NULL;
+	if (r < 0 && f->fd >= 0) {
 		close(f->fd);
 		f->fd = -1;
 	}
-	f->len = got > 0 ? (size_t)got : 0;
-	f->data[f->len] = '\0';
 	f->took_ns = unc_now_ns() - begin_ns;
 	f->at_ns = begin_ns + f->took_ns / 2;
+}
+
+static const char *take(const struct counter *c, const struct file *f, uint64_t *value)
+{
+	return f->why ? f->why : unc_field_take(c->read, f->pmu->layout, f->data, f->len, value);
+}
+
+/* A number in halves, which the file must have twice. */
+static const char *take_halves(const struct files_source *s, const struct counter *c,
+			       struct file *f, uint64_t *value)
+{
+	const char *why = NULL;
+	uint64_t again = 0;
+
+	for (unsigned i = 0; !why && i < MOST_TRIES; i++) {
+		if (i)
+			read_file(s, f);
+		why = take(c, f, value);
+		if (!why)
+			why = unc_field_take(c->read, f->pmu->layout, f->again, f->again_len,
+					     &again);
+		if (!why && again - *value + TORN < 2 * TORN)
+			return NULL;
+	}
+	return why ? why : "the halves of the number do not belong together";
 }
 
 static void read_counter(const struct files_source *s, const struct counter *c,
@@ -234,13 +346,12 @@ static void read_counter(const struct files_source *s, const struct counter *c,
 {
 	*into = (struct uncore_reading){.lost = !c->read};
 	for (size_t i = 0; i < c->count && !into->lost; i++) {
-		const struct file *f = &s->files[c->files[i]];
+		struct file *f = &s->files[c->files[i]];
 		uint64_t value = 0;
 
-		into->why = f->failed ? "its file cannot be read: the device was removed"
-				      : unc_field_take(c->read, f->pmu->layout, f->data, f->len,
-						       &value);
-		if (!into->why && c->event->saturates && value == UINT64_MAX >> (64 - c->width))
+		into->why = c->read->has_high ? take_halves(s, c, f, &value) : take(c, f, &value);
+		if (!into->why && c->event->saturates &&
+		    value == UINT64_MAX >> (64 - c->event->saturates))
 			into->why = "the counter stands at its greatest value until it is reset";
 		into->lost = into->why;
 		into->raw += value;
@@ -277,6 +388,7 @@ static void files_close(struct unc_source *source)
 			close(s->files[i].fd);
 		free(s->files[i].path);
 		free(s->files[i].data);
+		free(s->files[i].again);
 	}
 	free(s->files);
 	free(s->counters);
