@@ -65,14 +65,15 @@ static bool is_given(uint64_t value, size_t bytes)
 static const char *add_up(const char *data, size_t bytes, size_t count, uint64_t *value)
 {
 	bool given = false;
+	uint64_t sum = 0;
 
-	*value = 0;
 	for (size_t i = 0; i < count; i++) {
 		uint64_t one = number_at(data + i * bytes, bytes);
 
-		*value += is_given(one, bytes) ? one : 0;
+		sum += is_given(one, bytes) ? one : 0;
 		given |= is_given(one, bytes);
 	}
+	*value = given ? sum : *value;
 	return given ? NULL : not_given;
 }
 
@@ -120,13 +121,15 @@ static const char *take_binary(const struct unc_device_read *read, const char *d
 			       uint64_t *value)
 {
 	size_t count = read->values ? read->values : 1, size = count * read->bytes;
+	uint64_t whole;
 
 	if (len < size || len - size < read->at || (read->has_high && len - size < read->high))
 		return "its file ends before it";
 	if (!read->has_high)
 		return add_up(data + read->at, read->bytes, count, value);
-	*value = number_at(data + read->high, 4) << 32 | number_at(data + read->at, 4);
-	return is_given(*value, 8) ? NULL : not_given;
+	whole = number_at(data + read->high, 4) << 32 | number_at(data + read->at, 4);
+	*value = is_given(whole, 8) ? whole : *value;
+	return is_given(whole, 8) ? NULL : not_given;
 }
 
 const char *unc_field_take(const struct unc_device_read *read,

@@ -6,7 +6,8 @@
 #include "machine/pmu.h"
 
 /* Takes the number that `read` describes from the contents of its file, which a NUL follows.
- * `layout`: of the device; NULL: it has only one. NULL, or why there is no number: a constant. */
+ * `layout`: of the device; NULL: it has only one. NULL, or why there is no number: a
+ * constant; *value is then untouched. */
 const char *unc_field_take(const struct unc_device_read *read,
 			   const struct unc_device_layout *layout, const char *data, size_t len,
 			   uint64_t *value);
