@@ -250,12 +250,17 @@ void unc_delta_explain(const struct uncore_counter *c, const struct unc_delta *d
 		       struct unc_error *why)
 {
 	const char *reason = d->why ? d->why : states[d->state].why;
+	const struct unc_event_def *device =
+		c->pmu->source == UNC_SOURCE_KERNEL ? NULL : unc_device_event_of(c);
 
 	if (d->state == UNC_NOT_OPEN) {
 		unc_fail(why, EIO, "%s", c->why ? c->why : unc_errno_text(c->error));
 		return;
 	}
-	unc_fail(why, EIO, "%s/%s/ on CPU %d ", c->pmu->name, c->event, c->cpu);
+	if (device)
+		unc_fail(why, EIO, "%s/%s/ ", c->pmu->name, device->name);
+	else
+		unc_fail(why, EIO, "%s/%s/ on CPU %d ", c->pmu->name, c->event, c->cpu);
 	if (d->state == UNC_WRAPPED && c->width < 64) {
 		unc_error_append(why,
 				 "may have wrapped more than once: its %u bits are certain for "
