@@ -161,8 +161,6 @@ int unc_nvml_main(int argc, char **argv)
 	if (getsockopt(UNC_NVML_SOCKET, SOL_SOCKET, SO_TYPE, &type, &size) < 0 ||
 	    type != SOCK_SEQPACKET || !p || !q)
 		return 2;
-	prctl(PR_SET_NAME, UNC_NVML_PROGRAM);
-	close_others();
 	/* The process that the library started ends at once, and the library waits for that: its
 	 * program gets no child whose end it would have to wait for. */
 	switch (fork()) {
@@ -173,6 +171,8 @@ int unc_nvml_main(int argc, char **argv)
 	case -1:
 		_exit(1);
 	}
+	prctl(PR_SET_NAME, UNC_NVML_PROGRAM);
+	close_others();
 	p->gpus.gpm = calloc(1, sizeof(*p->gpus.gpm));
 	pthread_mutex_init(&p->lock, NULL);
 	pthread_cond_init(&p->asked, NULL);
