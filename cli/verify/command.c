@@ -242,8 +242,8 @@ static void check(void *into, struct argp_state *state)
 {
 	const struct verify_options *o = into;
 
-	if (o->show &&
-	    (o->file || o->metrics || o->nice || o->time_ns || o->memory || o->read || o->write))
+	if (o->show && (o->file || o->metrics || o->nice || o->time_ns || o->memory || o->read ||
+			o->write || o->gpus))
 		argp_error(
 			state,
 			"--show judges an existing report: options for a new run are not possible");
@@ -272,6 +272,10 @@ int cmd_verify(struct cli *cli, int argc, char **argv)
 		{"write", "DIR",
 		 "Also write a temporary file in DIR, and judge the counters of its disk", 0, 1,
 		 OPTION_TEXT, AT(write)},
+		{"gpu", "ADDRESS",
+		 "Also copy data to, from and within this GPU (a PCI address, several separated by "
+		 "commas, or 'all'), and judge the counters of its link and memory",
+		 0, 1, OPTION_TEXT, AT(gpus)},
 		{"nice", NULL, "Run with the lowest priority", 0, 1, OPTION_FLAG, AT(nice)},
 		{"output", "FILE",
 		 "Write a report with all readings; --root reads it as a snapshot", 'o', 1,
@@ -283,8 +287,8 @@ int cmd_verify(struct cli *cli, int argc, char **argv)
 	static const struct cli_syntax syntax = {
 		.doc = "Moves known amounts of data to and from each NUMA node, and compares the "
 		       "counters of memory and links with them. Judges the counters of clocks and "
-		       "energy by a busy CPU and, with --read or --write, those of PCIe by the "
-		       "data of a disk.\vExit status: 0 all verdicts are 'proved', 1 one is 'off' "
+		       "energy by a busy CPU and, with --read, --write or --gpu, those of PCIe "
+		       "by the data of a disk or GPU.\vExit status: 0 all verdicts are 'proved', 1 one is 'off' "
 		       "(or an error), 3 one is 'cannot tell', or there is nothing to verify.",
 		.options = options,
 		.outputs = OUTPUTS_RECORDS,

@@ -19,8 +19,10 @@ enum { NONE, HOME, MOVER }; /* the socket of the memory, and that of the CPU */
 #define BUSY COUNTED(VERIFY_SPIN, HOME, NONE)
 #define CROWDS COUNTED(VERIFY_READ_ALL, HOME, NONE)
 /* Data of a device are always near: the device and the memory are of one socket. */
-#define DEVICE_WRITES COUNTED(VERIFY_FILE_READ, HOME, NONE)
-#define DEVICE_READS COUNTED(VERIFY_FILE_WRITE, HOME, NONE)
+#define BY_GPU(load) COUNTED(VERIFY_GPU_##load, HOME, NONE)
+#define DEVICE_WRITES COUNTED(VERIFY_FILE_READ, HOME, NONE), BY_GPU(WRITE), BY_GPU(BOTH)
+#define DEVICE_READS COUNTED(VERIFY_FILE_WRITE, HOME, NONE), BY_GPU(READ), BY_GPU(BOTH)
+#define GPU_LINK BY_GPU(READ), BY_GPU(WRITE), BY_GPU(BOTH)
 #define NOTHING COUNTED(VERIFY_FILE_READ, NONE, NONE)
 
 /* In the order in which they are judged. Links carry only data that are moved between sockets. */
@@ -66,6 +68,11 @@ static const struct verify_expectation expectations[] = {
 	/* There is no reference for the hits: they are printed, but not judged. */
 	{VERIFY_WRITES_FOUND, "writes of devices", VERIFY_LOOKUPS, 0, NOTHING},
 	{VERIFY_READS_FOUND, "reads of devices", VERIFY_LOOKUPS, 0, NOTHING},
+	{"device.pcie.received.bandwidth", "packets received", VERIFY_GPUS, 0, GPU_LINK},
+	{"device.pcie.transmitted.bandwidth", "packets sent", VERIFY_GPUS, 0, GPU_LINK},
+	{"device.pcie.inbound.read.bandwidth", "reads of the GPU", VERIFY_GPUS, 0, GPU_LINK},
+	{"device.pcie.inbound.write.bandwidth", "writes of the GPU", VERIFY_GPUS, 0, GPU_LINK},
+	{"device.memory.bandwidth", "data of the GPU's memory", VERIFY_GPUS, 0, BY_GPU(COPY)},
 	{VERIFY_PEAK, "peak of memory", VERIFY_CEILINGS, 0, CROWDS},
 };
 #define COUNT (sizeof(expectations) / sizeof(*expectations))
@@ -86,6 +93,10 @@ const struct verify_load_words verify_load_words[VERIFY_LOADS] = {
 	[VERIFY_FILE_READ] = {"file-read", "B", "reads of a file"},
 	[VERIFY_FILE_WRITE] = {"file-write", "B", "writes to a file"},
 	[VERIFY_READ_ALL] = {"read-all", "B", "reads with all CPUs"},
+	[VERIFY_GPU_READ] = {"gpu-read", "B", "reads of a GPU"},
+	[VERIFY_GPU_WRITE] = {"gpu-write", "B", "writes of a GPU"},
+	[VERIFY_GPU_BOTH] = {"gpu-both", "B", "reads and writes of a GPU"},
+	[VERIFY_GPU_COPY] = {"gpu-copy", "B", "copies within a GPU"},
 };
 
 const struct verify_expectation *verify_expectation_at(size_t i)
@@ -121,6 +132,8 @@ bool verify_is_expected(const struct verify_series *s, const struct verify_cell 
 {
 	int socket = verify_socket_of(s, c->expected);
 
+	if (c->expected->group == VERIFY_GPUS)
+		return socket >= 0 && strcmp(c->port, s->device) == 0;
 	return socket >= 0 && !verify_is_witness(c) &&
 	       (!*c->port || strcmp(c->port, s->port) == 0) &&
 	       (c->socket < 0 || c->socket == socket ||

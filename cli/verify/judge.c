@@ -32,10 +32,16 @@ static const struct judge_limits limits_of[VERIFY_GROUPS][VERIFY_LOADS] = {
 	[VERIFY_FABRIC] = {{0.05, 0.05, 0.02}, {0.05, 0.05, 0.02}},
 	/* Payload. Commands, page lists and completions of a device add 0.1 % to 0.3 %, in both
 	 * directions. */
-	[VERIFY_DEVICES] =
-		{[VERIFY_FILE_READ] = {0.02, 0.03, 0.02}, [VERIFY_FILE_WRITE] = {0.02, 0.03, 0.02}},
-	[VERIFY_LOOKUPS] =
-		{[VERIFY_FILE_READ] = {0.05, 0.05, 0.02}, [VERIFY_FILE_WRITE] = {0.05, 0.05, 0.02}},
+	[VERIFY_DEVICES] = {[VERIFY_FILE_READ] = {0.02, 0.03, 0.02},
+			    [VERIFY_FILE_WRITE] = {0.02, 0.03, 0.02},
+			    [VERIFY_GPU_READ] = {0.02, 0.03, 0.02},
+			    [VERIFY_GPU_WRITE] = {0.02, 0.03, 0.02},
+			    [VERIFY_GPU_BOTH] = {0.02, 0.03, 0.02}},
+	[VERIFY_LOOKUPS] = {[VERIFY_FILE_READ] = {0.05, 0.05, 0.02},
+			    [VERIFY_FILE_WRITE] = {0.05, 0.05, 0.02},
+			    [VERIFY_GPU_READ] = {0.05, 0.05, 0.02},
+			    [VERIFY_GPU_WRITE] = {0.05, 0.05, 0.02},
+			    [VERIFY_GPU_BOTH] = {0.05, 0.05, 0.02}},
 };
 
 /* ---- verdicts and their reasons ---- */
@@ -303,7 +309,7 @@ static judge_check *const *const checks_of[VERIFY_GROUPS] = {
 	[VERIFY_POWER] = power_checks,       [VERIFY_CLOCKS] = clock_checks,
 	[VERIFY_LATENCIES] = latency_checks, [VERIFY_QUEUES] = latency_checks,
 	[VERIFY_DEVICES] = device_checks,    [VERIFY_LOOKUPS] = lookup_checks,
-	[VERIFY_CEILINGS] = ceiling_checks,
+	[VERIFY_CEILINGS] = ceiling_checks,  [VERIFY_GPUS] = gpu_checks,
 };
 
 /* ---- channels: even shares of what their socket counts ---- */

@@ -31,6 +31,7 @@ extern judge_check *const stream_checks[], *const uncounted_checks[];
 extern judge_check *const device_checks[], *const lookup_checks[];
 extern judge_check *const latency_checks[];
 extern judge_check *const power_checks[], *const clock_checks[], *const ceiling_checks[];
+extern judge_check *const gpu_checks[];
 
 /* ---- judge.c: verdicts ---- */
 

@@ -189,7 +189,11 @@ __attribute__((format(printf, 3, 4))) static int refuse(int status, const struct
 	va_start(args, fmt);
 	buffer_vprintf(&why, fmt, args);
 	va_end(args);
-	cli_error("--%s %s: %s", d->load == VERIFY_FILE_READ ? "read" : "write", d->path, why.data);
+	cli_error("--%s %s: %s",
+		  d->load == VERIFY_GPU_READ    ? "gpu"
+		  : d->load == VERIFY_FILE_READ ? "read"
+						: "write",
+		  d->path, why.data);
 	buffer_free(&why);
 	return status;
 }
@@ -366,25 +370,32 @@ static int find_pci(struct verify *v, struct device *d)
 			      "the socket of its device is unknown, or has no CPU here");
 }
 
-static void announce(const struct verify *v, const struct device *d)
+/* Where the device is. */
+static void announce_place(const struct device *d)
 {
-	const double passes = (double)uncore_monitor_round_count(v->monitor);
-	const bool read = d->load == VERIFY_FILE_READ;
-	const double of_pass = read ? ROUNDS_MOST * (double)MOST_READ
-				    : ROUNDS_MOST * (double)MOST_WRITTEN + (double)d->size;
 	const struct uncore_device *port = d->port;
 
-	cli_error("verify %s %s (%s%s, at most %s in all",
-		  read ? "reads" : "writes a temporary file in", d->path,
-		  human_in((double)d->size, "B", UNITS_IEC).text,
-		  read ? ") repeatedly" : ", removed at the end)",
-		  human_in(passes * of_pass, "B", UNITS_IEC).text);
 	cli_error("it is on %s: device %s, %s%s, socket %d", d->disk.name, d->pci->address,
 		  port ? "root port " : "without a root port", port ? port->address : "",
 		  d->socket);
 	if (port && !uncore_device_pmu_count(port))
 		cli_error("note: the PMU that counts root port %s is unknown%s%s", port->address,
 			  port->unknown ? ": " : "", port->unknown ? port->unknown : "");
+}
+
+static void announce(const struct verify *v, const struct device *d)
+{
+	const double passes = (double)uncore_monitor_round_count(v->monitor);
+	const bool read = d->load == VERIFY_FILE_READ;
+	const double of_pass = read ? ROUNDS_MOST * (double)MOST_READ
+				    : ROUNDS_MOST * (double)MOST_WRITTEN + (double)d->size;
+
+	cli_error("verify %s %s (%s%s, at most %s in all",
+		  read ? "reads" : "writes a temporary file in", d->path,
+		  human_in((double)d->size, "B", UNITS_IEC).text,
+		  read ? ") repeatedly" : ", removed at the end)",
+		  human_in(passes * of_pass, "B", UNITS_IEC).text);
+	announce_place(d);
 }
 
 static int open_one(struct verify *v, enum verify_load load, const char *path)
@@ -421,23 +432,95 @@ static int open_one(struct verify *v, enum verify_load load, const char *path)
 	return status;
 }
 
-int devices_open(struct verify *v)
+/* ---- GPUs ---- */
+
+#define NVIDIA 0x10de
+#define AMD 0x1002
+#define DISPLAY 0x03 /* classes of PCI */
+#define ACCELERATOR 0x12
+#define GPU_MEMORY (512 * MIB) /* larger than the caches of a GPU */
+#define GPU_LEAST (128 * MIB)
+#define GPU_PATIENCE (30 * NS_PER_S)
+
+static bool is_gpu(const struct uncore_device *d)
 {
+	return (d->vendor == NVIDIA || d->vendor == AMD) &&
+	       (d->class_code >> 16 == DISPLAY || d->class_code >> 16 == ACCELERATOR);
+}
+
+/* Starts its process. Of a GPU that cannot be used only a note is printed. */
+static int open_gpu(struct verify *v, const char *name)
+{
+	struct device *d = &v->devices[v->device_count];
+	uint64_t room;
+	size_t size;
+	int status;
+
+	*d = (struct device){.load = VERIFY_GPU_READ, .path = name, .fd = -1, .disk.count = 1};
+	snprintf(d->disk.addresses[0], sizeof(d->disk.addresses[0]), "%s", name);
+	snprintf(d->disk.name, sizeof(d->disk.name), "a GPU");
+	status = find_pci(v, d);
+	if (status)
+		return status;
+	if (!is_gpu(d->pci))
+		return refuse(CLI_USAGE, d, "not a GPU of NVIDIA or AMD");
+	d->path = d->pci->address;
+	room = node_free(d->node) / FREE_PART;
+	room = v->o->memory && v->o->memory < room ? v->o->memory : room;
+	size = (size_t)(room < GPU_MEMORY ? room / GPU_LEAST * GPU_LEAST : GPU_MEMORY);
+	if (size < GPU_LEAST ||
+	    !gpu_open(&d->gpu, d->path, d->pci->vendor == AMD, d->node, size, GPU_PATIENCE)) {
+		cli_error("note: --gpu %s: %s: its counters are not judged", d->path,
+			  size < GPU_LEAST ? "less than 512 MiB of memory are free" : d->gpu.why);
+		v->left_out = true;
+		return CLI_OK;
+	}
+	v->device_count++;
+	cli_error("verify copies data to, from and within GPU %s, with %s of memory of node %d and "
+		  "twice as much of the GPU: it slows down other programs that use the GPU",
+		  d->path, human_in((double)size, "B", UNITS_IEC).text, d->node);
+	announce_place(d);
+	return CLI_OK;
+}
+
+static int open_gpus(struct verify *v)
+{
+	struct uncore *u = v->cli->u;
+	const bool all = strcmp(v->o->gpus, "all") == 0;
+	char *list = cli_copy(all ? NULL : v->o->gpus), *rest = list, *name;
 	int status = CLI_OK;
 
-	v->devices = cli_realloc(NULL, 2, sizeof(*v->devices));
+	for (size_t i = 0; all && !status && i < uncore_device_count(u); i++)
+		if (is_gpu(uncore_device_at(u, i)))
+			status = open_gpu(v, uncore_device_at(u, i)->address);
+	while (!status && (name = strsep(&rest, ",")))
+		status = open_gpu(v, name);
+	free(list);
+	return status;
+}
+
+int devices_open(struct verify *v)
+{
+	const size_t gpus = v->o->gpus ? uncore_device_count(v->cli->u) + strlen(v->o->gpus) : 0;
+	int status = CLI_OK;
+
+	v->devices = cli_realloc(NULL, 2 + gpus, sizeof(*v->devices));
 	if (v->o->read)
 		status = open_one(v, VERIFY_FILE_READ, v->o->read);
 	if (v->o->write && !status)
 		status = open_one(v, VERIFY_FILE_WRITE, v->o->write);
+	if (v->o->gpus && !v->no_gpus && !status)
+		status = open_gpus(v);
 	return status;
 }
 
 void devices_close(struct verify *v)
 {
-	for (size_t i = 0; i < v->device_count; i++)
+	for (size_t i = 0; i < v->device_count; i++) {
+		gpu_close(&v->devices[i].gpu);
 		if (v->devices[i].fd >= 0)
 			close(v->devices[i].fd);
+	}
 	free(v->devices);
 }
 

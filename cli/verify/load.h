@@ -122,13 +122,45 @@ bool disk_find(struct disk *into, const char *sys, unsigned major, unsigned mino
 /* Bytes read or written so far, by the kernel's count; negative: unknown. */
 double disk_moved(const struct disk *d, bool written);
 
+/* ---- a GPU: load-gpu.c ---- */
+
+#define GPU_WHY 200
+
+/* A process that has loaded the library of a GPU's vendor, so that a crash, a hang or the exit
+ * handlers of that library do not affect this process. */
+struct gpu {
+	int child, socket; /* child 0: none */
+	size_t size;       /* bytes of host memory, and of each of two buffers in the GPU */
+	size_t elsewhere;  /* pages of the host memory that are not on its node */
+	/* What the next runs do: VERIFY_GPU_READ, _WRITE or _BOTH; and the bytes of a copy. */
+	enum verify_load load;
+	size_t copy;
+	double bytes, busy_ns; /* copied so far in one direction, and in which time */
+	uint64_t patience_ns;  /* to wait for an answer */
+	struct gpu_steady *steady;
+	char why[GPU_WHY]; /* what failed */
+};
+
+/* Starts the process, before this one has threads. `node`: of the host memory; -1: any. False:
+ * `why` has the reason. */
+bool gpu_open(struct gpu *g, const char *address, bool amd, int node, size_t size,
+	      uint64_t patience_ns);
+void gpu_close(struct gpu *g);
+/* Copies by the copy engines of the GPU. -EIO: `why` has the reason, and the process has ended. */
+struct verify_work gpu_work(struct gpu *g, enum verify_load load, size_t copy);
+/* Rounds of copies within the GPU at constant rates, since its memory is counted as a mean over a
+ * time that does not begin and end exactly with a round. */
+int gpu_steady_rounds(struct verify_series *s, struct gpu *g, const struct verify_pace *pace);
+
 /* Data of a file with O_DIRECT: its device writes memory when the file is read, and reads memory
  * when it is written. */
 struct device {
-	enum verify_load load;
-	const char *path; /* a file or block device; a directory for a temporary file */
-	int fd;           /* -1: none */
-	uint64_t size;    /* the used bytes */
+	enum verify_load load; /* VERIFY_GPU_READ: a GPU, and then all of its loads */
+	/* A file or block device; a directory for a temporary file; the address of a GPU. */
+	const char *path;
+	struct gpu gpu;
+	int fd;        /* -1: none */
+	uint64_t size; /* the used bytes */
 	struct disk disk;
 	/* For the first of several disks; port NULL: a device of the chip. */
 	const struct uncore_device *pci, *port;

@@ -37,8 +37,7 @@ static uint64_t meminfo(const char *path, const char *label)
 	return kib << 10;
 }
 
-/* The memory of the node that is available without displacing that of other programs. */
-static uint64_t free_memory(int node)
+uint64_t node_free(int node)
 {
 	uint64_t all = meminfo("/proc/meminfo", "MemAvailable:"), own;
 	char path[64];
@@ -131,7 +130,7 @@ static void find_bare_nodes(struct verify *v)
 		struct node node;
 
 		buffer_free(&cpus);
-		if (!near || free_memory(id) < FREE_LEAST)
+		if (!near || node_free(id) < FREE_LEAST)
 			continue;
 		node = *near;
 		node.id = id;
@@ -212,7 +211,7 @@ int nodes_find_memory(struct verify *v)
 	v->run.hinted = HINTED;
 	/* The CPUs of nodes with too little memory still move the data of other nodes, and spin. */
 	for (size_t i = 0; i < v->node_count; i++) {
-		const uint64_t room = free_memory(v->nodes[i].id);
+		const uint64_t room = node_free(v->nodes[i].id);
 
 		v->nodes[i].room = room < FREE_LEAST ? 0 : room;
 		if (room < FREE_LEAST)
@@ -249,7 +248,7 @@ int nodes_find_memory(struct verify *v)
 
 /* ---- series ---- */
 
-/* The largest numbers for each node. */
+/* The largest numbers for each node; of files and GPUs for each of them. */
 static const struct {
 	size_t near, far; /* series by its own CPU, and by one of another socket */
 	bool of_socket;   /* once for each socket, with its first node */
@@ -261,23 +260,26 @@ static const struct {
 	[TASK_STREAMS] = {2, 2, .memory = true, .loads = 1u << VERIFY_READ | 1u << VERIFY_WRITE},
 	[TASK_CHASES] = {1, 1, .own = true, .memory = true, .loads = 1u << VERIFY_CHASE},
 	[TASK_SPIN] = {1, 0, .of_socket = true, .loads = 1u << VERIFY_SPIN},
-	[TASK_FILES] = {0, 0, .loads = 1u << VERIFY_FILE_READ | 1u << VERIFY_FILE_WRITE},
+	[TASK_FILES] = {1, 0, .loads = 1u << VERIFY_FILE_READ | 1u << VERIFY_FILE_WRITE},
+	[TASK_GPUS] = {GPU_SERIES, 0, .loads = VERIFY_GPU_LOADS},
 };
 
 size_t series_of_task(const struct verify *v, enum task task, const struct node *n, bool first)
 {
-	size_t files = 0;
+	const bool gpus = task == TASK_GPUS;
+	size_t devices = 0;
 
 	if (!(v->loads & tasks[task].loads) ||
 	    (tasks[task].of_socket && !node_is_first_of_socket(v, n)) ||
 	    (tasks[task].own && n->bare) || (tasks[task].memory && !n->room) ||
 	    (task == TASK_PEAK && (!first || !nodes_of_socket(v, n->socket))))
 		return 0;
-	if (task != TASK_FILES)
+	if (task != TASK_FILES && !gpus)
 		return tasks[task].near + (node_far(v, n) ? tasks[task].far : 0);
 	for (size_t i = 0; i < v->device_count; i++)
-		files += v->devices[i].node == n->id;
-	return files;
+		devices += v->devices[i].node == n->id &&
+			   gpus == (v->devices[i].load == VERIFY_GPU_READ);
+	return devices * tasks[task].near;
 }
 
 size_t series_of_passes(const struct verify *v, size_t passes)

@@ -16,18 +16,28 @@
 #define PEAK_ROUNDS_LEAST 3
 #define PEAK_ROUNDS_MOST 20
 
+/* A round of copies within a GPU takes this part of the time, within limits: values of GPM are good
+ * as means over at least a second. */
+#define COPY_PART 32
+#define COPY_LEAST NS_PER_S
+#define COPY_MOST (2 * NS_PER_S)
+#define SMALL_COPY ((size_t)64 << 20)
+
 /* ---- cells ---- */
 
 /* The cell of a row. False: the row has no cell, or counts no data that CPUs move. A PMU without a
- * number among the channels is in its socket. */
-static bool cell_of(const struct uncore *u, const struct uncore_row *row, struct verify_cell *cell)
+ * number among the channels is in its socket. A device that counts itself has its own address in
+ * place of a port's. */
+static bool cell_of(struct uncore *u, const struct uncore_row *row, struct verify_cell *cell)
 {
-	const struct uncore_device *port = row->place->port;
+	const struct uncore_pmu *pmu = row->place->pmu;
+	const bool own = pmu && uncore_pmu_is_device(pmu);
+	const struct uncore_device *port = own ? uncore_pmu_device(u, pmu) : row->place->port;
 	const struct uncore_alternative *a;
 	const struct uncore_metric *m;
 
 	if (!row->query->family || !verify_expectation(row->query->name) ||
-	    !(port || !row->place->pmu || row->place->channel >= 0))
+	    !(port || !pmu || row->place->channel >= 0))
 		return false;
 	m = cli_metric(u, row->query);
 	if (!m || uncore_metric_remote_data(m) == UNCORE_REMOTE_NONE)
@@ -343,7 +353,8 @@ static int move_files(struct verify *v, const struct node *n)
 	for (size_t i = 0; !err && i < v->device_count; i++) {
 		struct device *d = &v->devices[i];
 
-		if (d->node != n->id || !needs(&v->run, d->load, false))
+		if (d->node != n->id || d->load == VERIFY_GPU_READ ||
+		    !needs(&v->run, d->load, false))
 			continue;
 		err = open_stream(v, n, DEVICE_MEMORY, &stream);
 		if (!err)
@@ -351,6 +362,72 @@ static int move_files(struct verify *v, const struct node *n)
 		verify_stream_close(&stream);
 	}
 	return err;
+}
+
+/* ---- copies of GPUs ---- */
+
+uint64_t gpu_copy_ns(const struct verify *v)
+{
+	const uint64_t part = v->time_ns / COPY_PART;
+
+	return part < COPY_LEAST ? COPY_LEAST : part > COPY_MOST ? COPY_MOST : part;
+}
+
+/* The sizes of packets are found by the first two series, and judged by the others. */
+static const struct {
+	enum verify_load load;
+	unsigned parts; /* of the GPU's memory, in a copy; 0: a small one */
+} copies[GPU_SERIES] = {
+	{VERIFY_GPU_READ, 1}, {VERIFY_GPU_WRITE, 1}, {VERIFY_GPU_BOTH, 2},
+	{VERIFY_GPU_READ, 0}, {VERIFY_GPU_WRITE, 0}, {VERIFY_GPU_COPY, 1},
+};
+
+static int run_copies(struct verify *v, const struct node *n, struct device *d, size_t i)
+{
+	struct verify_series *s = add_series(v, copies[i].load, n, n);
+	struct gpu *g = &d->gpu;
+	const size_t size = copies[i].parts ? g->size / copies[i].parts : SMALL_COPY;
+	const struct verify_work work = gpu_work(g, s->load, size);
+	int err;
+
+	snprintf(s->device, sizeof(s->device), "%s", d->pci->address);
+	snprintf(s->port, sizeof(s->port), "%s", d->port ? d->port->address : "");
+	s->memory = (double)g->size;
+	s->elsewhere = g->elsewhere;
+	s->copy = (double)size;
+	if (s->load == VERIFY_GPU_COPY) {
+		const struct verify_pace pace = begin_series(v, gpu_copy_ns(v), 1);
+
+		err = gpu_steady_rounds(s, g, &pace);
+	} else {
+		err = run_series(v, s, &work);
+	}
+	s->rate = g->busy_ns > 0 ? g->bytes / g->busy_ns * 1e9 : 0;
+	s->round_count = err ? 0 : s->round_count;
+	return err;
+}
+
+/* The GPUs of the options, each with the node of its device. A GPU that fails is left out. */
+static int move_gpus(struct verify *v, const struct node *n)
+{
+	for (size_t i = 0; i < v->device_count * GPU_SERIES; i++) {
+		struct device *d = &v->devices[i / GPU_SERIES];
+		const size_t k = i % GPU_SERIES;
+		int err;
+
+		if (d->load != VERIFY_GPU_READ || d->node != n->id || !d->gpu.child ||
+		    !needs(&v->run, copies[k].load, false))
+			continue;
+		err = pin(n->cpu);
+		err = err ? err : run_copies(v, n, d, k);
+		if (err && (d->gpu.child || v->read_failed))
+			return err;
+		if (!err)
+			continue;
+		cli_error("note: --gpu %s: %s: its verdicts are left out", d->path, d->gpu.why);
+		v->left_out = true;
+	}
+	return 0;
 }
 
 /* ---- all CPUs of a socket read its memory together ---- */
@@ -470,7 +547,7 @@ static int read_socket(struct verify *v, const struct node *n)
 /* The tasks of a pass for each node, if its cells need them. */
 static int (*const runs[TASKS])(struct verify *v, const struct node *n) = {
 	[TASK_PEAK] = read_socket, [TASK_STREAMS] = move_node, [TASK_CHASES] = chase_node,
-	[TASK_SPIN] = spin_node,   [TASK_FILES] = move_files,
+	[TASK_SPIN] = spin_node,   [TASK_FILES] = move_files,  [TASK_GPUS] = move_gpus,
 };
 
 /* An error of a node's series is a note, so that other series go on, unless it is a signal, or

@@ -24,7 +24,13 @@ static bool is_chosen(const struct verify *v, const struct verify_expectation *e
 
 static bool is_of_devices(const struct verify_expectation *e)
 {
-	return e->group == VERIFY_DEVICES || e->group == VERIFY_LOOKUPS;
+	return e->group == VERIFY_DEVICES || e->group == VERIFY_LOOKUPS || e->group == VERIFY_GPUS;
+}
+
+static bool is_of_gpus(const struct verify_expectation *e)
+{
+	return verify_expects(e, VERIFY_GPU_BOTH, false) ||
+	       verify_expects(e, VERIFY_GPU_COPY, false);
 }
 
 /* Adds all metrics of one root port, then those of the next one. In an Intel stack each port needs
@@ -67,8 +73,9 @@ static bool is_chosen_with(const struct verify *v, const struct verify_expectati
 }
 
 /* Subjects of which each requested one must have a metric, else there is nothing to verify: nodes
- * and CPUs, the file that is read, and the one that is written. */
-enum subject { NODES, READ_FILE, WRITTEN_FILE, SUBJECTS };
+ * and CPUs, the file that is read, and the one that is written. Without a metric of GPUs, only
+ * these are left out. */
+enum subject { NODES, READ_FILE, WRITTEN_FILE, GPUS, SUBJECTS };
 
 /* For each subject, whether a metric was added, and why the first one was not. */
 struct added {
@@ -88,7 +95,7 @@ static void note_added(struct added *added, enum subject subject, int err, const
 
 static int add_metric(struct verify *v, const struct verify_expectation *e, struct added *added)
 {
-	const bool devices = is_of_devices(e);
+	const bool devices = is_of_devices(e), gpus = e->group == VERIFY_GPUS;
 	const struct uncore_memory *memory = uncore_memory_get(v->cli->u);
 	int err;
 
@@ -100,13 +107,15 @@ static int add_metric(struct verify *v, const struct verify_expectation *e, stru
 		return CLI_OK;
 	}
 	/* Only memory has channels. */
-	err = uncore_monitor_set_level(v->monitor,
-				       devices ? UNCORE_LEVEL_SOCKET : UNCORE_LEVEL_CHANNEL);
-	if (!err)
+	err = uncore_monitor_set_level(v->monitor, gpus      ? UNCORE_LEVEL_INSTANCE
+						   : devices ? UNCORE_LEVEL_SOCKET
+							     : UNCORE_LEVEL_CHANNEL);
+	if (!err && !gpus)
 		err = uncore_monitor_add_level(v->monitor, UNCORE_LEVEL_SOCKET);
 	if (!err)
 		err = uncore_monitor_add_metrics(v->monitor, e->metric);
-	if (err && err != -ENODEV)
+	/* The catalogue may have no family of GPUs. */
+	if (err && err != -ENODEV && !(gpus && err == -ENOENT))
 		return cli_fail(v->cli, err);
 	v->counts = v->counts || !err;
 	for (unsigned load = 0; !err && load < VERIFY_LOADS; load++)
@@ -115,7 +124,9 @@ static int add_metric(struct verify *v, const struct verify_expectation *e, stru
 	/* Metrics of other devices must only count nothing. */
 	if (!devices)
 		note_added(added, NODES, err, uncore_error(v->cli->u));
-	else if (verify_expects(e, VERIFY_FILE_READ, false))
+	if (gpus || (!err && is_of_gpus(e)))
+		note_added(added, GPUS, err, uncore_error(v->cli->u));
+	if (verify_expects(e, VERIFY_FILE_READ, false))
 		note_added(added, READ_FILE, err, uncore_error(v->cli->u));
 	else if (verify_expects(e, VERIFY_FILE_WRITE, false))
 		note_added(added, WRITTEN_FILE, err, uncore_error(v->cli->u));
@@ -124,7 +135,7 @@ static int add_metric(struct verify *v, const struct verify_expectation *e, stru
 
 static int add_metrics(struct verify *v, struct added *added)
 {
-	const bool devices = v->o->read || v->o->write;
+	const bool files = v->o->read || v->o->write, devices = files || v->o->gpus;
 	const struct verify_expectation *e;
 	bool chosen = false, without = false, stacks = false;
 	struct buffer names = {0};
@@ -134,7 +145,7 @@ static int add_metrics(struct verify *v, struct added *added)
 		buffer_printf(&names, "%s%s", i ? ", " : "", e->metric);
 		if (!is_chosen_with(v, e))
 			continue;
-		if (!devices && is_of_devices(e)) {
+		if (is_of_devices(e) && !(e->group == VERIFY_GPUS ? !!v->o->gpus : devices)) {
 			without = true;
 			continue;
 		}
@@ -147,17 +158,18 @@ static int add_metrics(struct verify *v, struct added *added)
 	v->moves = v->loads & MOVED;
 	if (!chosen && !status) {
 		status = CLI_USAGE;
-		cli_error("--metrics '%s': %s%s", v->o->metrics,
-			  without ? "counters of devices need --read FILE or --write DIRECTORY"
-				  : "verify can judge ",
-			  without ? "" : names.data);
+		cli_error(
+			"--metrics '%s': %s%s", v->o->metrics,
+			without ? "counters of devices need --read FILE, --write DIRECTORY or --gpu ADDRESS"
+				: "verify can judge ",
+			without ? "" : names.data);
 	}
 	buffer_free(&names);
 	return status;
 }
 
 /* Metrics that the hardware lacks are left out, but each requested subject must have one. */
-static int check_added(const struct verify *v, const struct added *added)
+static int check_added(struct verify *v, const struct added *added)
 {
 	for (enum subject s = READ_FILE; s <= WRITTEN_FILE; s++) {
 		const char *option = s == READ_FILE ? "--read" : "--write";
@@ -175,7 +187,12 @@ static int check_added(const struct verify *v, const struct added *added)
 		cli_advise(v->cli, NULL);
 		return CLI_UNAVAILABLE;
 	}
-	if (v->o->read || v->o->write || added->any[NODES])
+	v->no_gpus = v->o->gpus && !added->any[GPUS];
+	if (v->no_gpus)
+		cli_error("note: --gpu: nothing here counts the data of a GPU%s%s",
+			  *added->why[GPUS] ? ": " : "", added->why[GPUS]);
+	v->left_out = v->no_gpus;
+	if (v->o->read || v->o->write || added->any[NODES] || added->any[GPUS])
 		return CLI_OK;
 	cli_error("there is nothing to verify: verify needs PMUs of memory channels or controllers "
 		  "that count reads and writes, or of clocks or energy: %s",

@@ -13,6 +13,7 @@
 struct verify_options {
 	const char *show, *file, *metrics; /* NULL: all */
 	const char *read, *write;          /* file and directory for devices, or NULL */
+	const char *gpus;                  /* addresses, or "all"; NULL: none */
 	bool nice;
 	uint64_t time_ns; /* 0: the default */
 	uint64_t memory;  /* 0: any */
@@ -77,6 +78,7 @@ struct verify {
 	bool assumed;  /* the size of the caches is an assumption */
 	bool moves;    /* data must be moved for some metric */
 	bool counts;   /* its monitor has metrics */
+	bool no_gpus;  /* nothing counts the data of GPUs */
 	struct witnesses witnesses;
 	struct uncore_monitor *monitor;
 	struct uncore_sample *sample;
@@ -104,6 +106,8 @@ int nodes_find_memory(struct verify *v);
 /* The size of a stream: five times the caches, but at most a quarter of the free memory, and at
  * most the requested size (0: any), in whole huge pages. `parts` streams share the limits. */
 uint64_t node_memory(uint64_t asked, uint64_t cache, uint64_t room, uint64_t parts);
+/* The memory of a node that is available without displacing that of other programs. */
+uint64_t node_free(int node);
 /* How many of a socket have memory and CPUs of their own. */
 uint64_t nodes_of_socket(const struct verify *v, int socket);
 bool node_is_first_of_socket(const struct verify *v, const struct node *n);
@@ -121,10 +125,12 @@ enum task {
 	TASK_CHASES,
 	TASK_SPIN,
 	TASK_FILES,
+	TASK_GPUS,
 	TASKS,
 };
 
 /* The largest number of series of the task; `first`: in the first pass. */
+#define GPU_SERIES 6 /* of each GPU */
 size_t series_of_task(const struct verify *v, enum task task, const struct node *n, bool first);
 size_t series_of_passes(const struct verify *v, size_t passes);
 /* Sets the time: the requested one, or 30 s, or the time that so many passes need if that is
@@ -134,7 +140,7 @@ int schedule_time(struct verify *v, size_t passes);
 /* ---- load-file.c ---- */
 
 /* Opens the files of --read and --write, checks that they support O_DIRECT, and finds their
- * devices. */
+ * devices. Starts the processes for the GPUs; if that fails, a note is printed. */
 int devices_open(struct verify *v);
 void devices_close(struct verify *v);
 
@@ -153,5 +159,7 @@ int passes_run(struct verify *v);
  * together. */
 size_t peak_cpus(const struct verify *v, int socket);
 uint64_t peak_ns(const struct verify *v);
+/* The time of a round in which a GPU copies within its memory. */
+uint64_t gpu_copy_ns(const struct verify *v);
 
 #endif

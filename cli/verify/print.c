@@ -54,13 +54,15 @@ static void put_row(struct table *t, const struct verify_run *run, const struct 
 
 	if (len > end && strcmp(c->metric + len - end, ending) == 0)
 		len -= end;
-	if (r->socket < 0)
+	if (c->expected->group == VERIFY_GPUS)
+		buffer_printf(&place, "device %s", c->port);
+	else if (r->socket < 0)
 		buffer_puts(&place, "all sockets");
 	else
 		buffer_printf(&place, "socket %d", r->socket);
 	if (c->channel >= 0)
 		buffer_printf(&place, ", channel %d", c->channel);
-	if (*c->port)
+	if (*c->port && c->expected->group != VERIFY_GPUS)
 		buffer_printf(&place, strchr(c->port, ':') ? ", port %s" : ", %s", c->port);
 	if (has_families(run))
 		buffer_printf(&place, " (%s)", c->family);
@@ -109,7 +111,7 @@ static void put_text(const struct verify_run *run, const struct verify_result *r
 		{"ERROR", TABLE_RIGHT}, {"VERDICT", 0},         {NULL, 0},
 	};
 	size_t tally[VERIFY_VERDICTS] = {0};
-	bool known = false, peak = false, latencies = false;
+	bool known = false, peak = false, latencies = false, gpus = false;
 	bool told = true; /* the socket of the next channels has a verdict */
 	struct table t;
 
@@ -121,6 +123,7 @@ static void put_text(const struct verify_run *run, const struct verify_result *r
 		tally[r->verdict]++;
 		known = known || (r->unit && r->series->load == VERIFY_SPIN);
 		peak = peak || r->series->load == VERIFY_READ_ALL;
+		gpus = gpus || r->cell->expected->group == VERIFY_GPUS;
 		latencies = latencies || isfinite(r->latency);
 		put_note(&note, r, count - i);
 		if (r->cell->channel < 0)
@@ -142,6 +145,9 @@ static void put_text(const struct verify_run *run, const struct verify_result *r
 	if (known)
 		buffer_puts(to,
 			    "For clocks and power: the counted value divided by the known one.\n");
+	if (gpus)
+		buffer_puts(to, "For what a GPU counts itself: the counted bytes divided by those "
+				"that its packets have.\n");
 	if (peak)
 		buffer_puts(to, "For the peak: the best stream divided by the peak.\n");
 }
@@ -179,7 +185,8 @@ static void put_record(struct out *out, const struct verify_run *run, const stru
 		{"requests", value_real(r->requests)},
 		{"latency_ns", value_real(r->latency)},
 		{"load_ns", value_real(r->series->load_ns > 0 ? r->series->load_ns : NAN)},
-		{"port", value_text(*c->port ? c->port : NULL)},
+		{"port",
+		 value_text(*c->port && c->expected->group != VERIFY_GPUS ? c->port : NULL)},
 		{"device", value_text(*r->series->device ? r->series->device : NULL)},
 		{0},
 	};

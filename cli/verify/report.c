@@ -106,6 +106,8 @@ static void put_series(struct buffer *to, const struct verify_series *s)
 	if (*s->device)
 		buffer_printf(to, " device %s port %s disk %.6f", s->device,
 			      *s->port ? s->port : "-", s->disk);
+	if (s->copy > 0)
+		buffer_printf(to, " copy %.0f rate %.0f", s->copy, s->rate);
 	buffer_puts(to, "\n");
 	for (size_t i = 0; i < s->round_count; i++) {
 		buffer_printf(to, "\tround %.0f", s->moved[i]);
@@ -262,7 +264,10 @@ static const char *take_series(struct verify_run *run, const char *text)
 	    (take_label(&text, " device ") &&
 	     (!take_word(&text, s.device, sizeof(s.device)) || !take_label(&text, " port ") ||
 	      !take_word(&text, s.port, sizeof(s.port)) || !take_label(&text, " disk ") ||
-	      !cli_number(&text, &s.disk))))
+	      !cli_number(&text, &s.disk))) ||
+	    (take_label(&text, " copy ") &&
+	     (!cli_number(&text, &s.copy) || !take_label(&text, " rate ") ||
+	      !cli_number(&text, &s.rate))))
 		return "not a series";
 	if (strcmp(s.port, "-") == 0)
 		*s.port = '\0';

@@ -20,8 +20,15 @@ enum verify_load {
 	VERIFY_FILE_READ,  /* of a file: its device writes memory, in bytes */
 	VERIFY_FILE_WRITE, /* of a file: its device reads memory, in bytes */
 	VERIFY_READ_ALL,   /* loads from memory by all CPUs of its socket at once, in bytes */
+	VERIFY_GPU_READ,   /* copies of a GPU, in bytes: it reads memory of the host, */
+	VERIFY_GPU_WRITE,  /* writes it, */
+	VERIFY_GPU_BOTH,   /* reads and writes as much at once, */
+	VERIFY_GPU_COPY,   /* or copies within its own memory */
 	VERIFY_LOADS,
 };
+#define VERIFY_GPU_LOADS                                                          \
+	(1u << VERIFY_GPU_READ | 1u << VERIFY_GPU_WRITE | 1u << VERIFY_GPU_BOTH | \
+	 1u << VERIFY_GPU_COPY)
 
 /* ---- readings: report.c ---- */
 
@@ -45,7 +52,7 @@ struct verify_cell {
 	int channel;              /* -1: the whole socket */
 	bool both_ends; /* traffic between sockets is counted on both: UNCORE_REMOTE_BOTH_ENDS */
 	/* The address of a root port, or the name of a PMU whose devices are behind no known port.
-	 * "": the whole socket, as with channel -1. */
+	 * "": the whole socket, as with channel -1. VERIFY_GPUS: the address of the GPU. */
 	char port[48];
 };
 
@@ -66,8 +73,9 @@ struct verify_series {
 	double load_ns;            /* of a chase: the time of a load; else 0 */
 	int cpus;                  /* of VERIFY_READ_ALL: their number */
 	size_t elsewhere;          /* pages on other nodes */
-	char device[32], port[48]; /* of a file: PCI addresses; "": none */
-	double disk; /* bytes that the disk moved for each byte of the file; 0: unknown */
+	char device[32], port[48]; /* of a file or GPU: PCI addresses; "": none */
+	double disk;       /* bytes that the disk moved for each byte of the file; 0: unknown */
+	double copy, rate; /* of a GPU: bytes of a copy; bytes per second while it copied */
 	size_t first_cell, cell_count; /* the cells that were counted in its rounds */
 	size_t round_count;
 	double *moved;                   /* in each round, in the load's unit */
@@ -126,6 +134,7 @@ enum verify_group {
 	VERIFY_QUEUES,    /* the part of that time in a controller's queue; only if named */
 	VERIFY_DEVICES,   /* traffic of devices (DMA), and of CPUs to and from devices */
 	VERIFY_LOOKUPS,   /* look-ups of devices in last-level caches (DDIO) */
+	VERIFY_GPUS,      /* what a GPU counts itself */
 	VERIFY_CEILINGS,  /* the peak of memory */
 	VERIFY_GROUPS,
 };
