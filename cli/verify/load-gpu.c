@@ -440,7 +440,8 @@ int gpu_steady_rounds(struct verify_series *s, struct gpu *g, const struct verif
 
 	atomic_store(&g->steady->quarters, 0);
 	err = request(g, VERIFY_GPU_COPY, 0);
-	for (unsigned i = 0; !err && i < count; i++) {
+	/* The process answers only at the end, unless it fails. */
+	for (unsigned i = 0; !err && i < count && !verify_stopped(g->socket); i++) {
 		const uint64_t begin = cli_now_ns();
 		double from, to;
 

@@ -297,8 +297,11 @@ size_t series_of_passes(const struct verify *v, size_t passes)
 int schedule_time(struct verify *v, size_t passes)
 {
 	const size_t series = series_of_passes(v, passes);
-	const uint64_t need = series * SERIES_ROUNDS * ROUND_LEAST;
+	uint64_t need = series * SERIES_ROUNDS * ROUND_LEAST;
 
+	for (size_t i = 0; i < v->device_count; i++)
+		if (v->devices[i].load == VERIFY_GPU_READ && v->loads & 1u << VERIFY_GPU_COPY)
+			need += GPU_COPY_LEAST;
 	v->time_ns = v->o->time_ns;
 	if (!v->time_ns)
 		v->time_ns = need > TIME_USUAL ? need : TIME_USUAL;

@@ -366,20 +366,14 @@ static int move_files(struct verify *v, const struct node *n)
 
 /* ---- copies of GPUs ---- */
 
-uint64_t gpu_copy_ns(const struct verify *v)
-{
-	const uint64_t part = v->time_ns / COPY_PART;
-
-	return part < COPY_LEAST ? COPY_LEAST : part > COPY_MOST ? COPY_MOST : part;
-}
-
-/* The sizes of packets are found by the first two series, and judged by the others. */
+/* The first series takes a time of its own, and the others what is left. The sizes of packets are
+ * found by the next two, and judged by the others. */
 static const struct {
 	enum verify_load load;
 	unsigned parts; /* of the GPU's memory, in a copy; 0: a small one */
 } copies[GPU_SERIES] = {
-	{VERIFY_GPU_READ, 1}, {VERIFY_GPU_WRITE, 1}, {VERIFY_GPU_BOTH, 2},
-	{VERIFY_GPU_READ, 0}, {VERIFY_GPU_WRITE, 0}, {VERIFY_GPU_COPY, 1},
+	{VERIFY_GPU_COPY, 1}, {VERIFY_GPU_READ, 1}, {VERIFY_GPU_WRITE, 1},
+	{VERIFY_GPU_BOTH, 2}, {VERIFY_GPU_READ, 0}, {VERIFY_GPU_WRITE, 0},
 };
 
 static int run_copies(struct verify *v, const struct node *n, struct device *d, size_t i)
@@ -396,7 +390,12 @@ static int run_copies(struct verify *v, const struct node *n, struct device *d, 
 	s->elsewhere = g->elsewhere;
 	s->copy = (double)size;
 	if (s->load == VERIFY_GPU_COPY) {
-		const struct verify_pace pace = begin_series(v, gpu_copy_ns(v), 1);
+		const uint64_t part = v->time_ns / COPY_PART;
+		const struct verify_pace pace = begin_series(v,
+							     part < COPY_LEAST  ? COPY_LEAST
+							     : part > COPY_MOST ? COPY_MOST
+										: part,
+							     1);
 
 		err = gpu_steady_rounds(s, g, &pace);
 	} else {

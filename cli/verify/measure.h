@@ -130,7 +130,8 @@ enum task {
 };
 
 /* The largest number of series of the task; `first`: in the first pass. */
-#define GPU_SERIES 6 /* of each GPU */
+#define GPU_SERIES 6 /* of each GPU; and the time of the copies within it: */
+#define GPU_COPY_LEAST (11 * NS_PER_S)
 size_t series_of_task(const struct verify *v, enum task task, const struct node *n, bool first);
 size_t series_of_passes(const struct verify *v, size_t passes);
 /* Sets the time: the requested one, or 30 s, or the time that so many passes need if that is
@@ -159,7 +160,5 @@ int passes_run(struct verify *v);
  * together. */
 size_t peak_cpus(const struct verify *v, int socket);
 uint64_t peak_ns(const struct verify *v);
-/* The time of a round in which a GPU copies within its memory. */
-uint64_t gpu_copy_ns(const struct verify *v);
 
 #endif
