@@ -157,6 +157,15 @@ static bool is_below(const struct uncore_device *d, const struct uncore_device *
 	return d->port == port && !d->is_bridge;
 }
 
+bool devices_port_counted(const struct uncore_row_place *place, const struct uncore_device *port)
+{
+	bool counted = place->port == port;
+
+	for (size_t i = 0; !place->port && !counted && i < uncore_device_pmu_count(port); i++)
+		counted = uncore_device_pmu_at(port, i) == place->pmu;
+	return counted;
+}
+
 void devices_below(struct buffer *to, const struct uncore *u, const struct uncore_device *port)
 {
 	size_t all = 0, shown = 0;

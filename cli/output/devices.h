@@ -3,6 +3,8 @@
 #ifndef CLI_DEVICES_H
 #define CLI_DEVICES_H
 
+#include <stdbool.h>
+
 #include "base/buffer.h"
 #include "uncore.h"
 
@@ -22,6 +24,9 @@ void link_of_text(char *into, size_t size, const struct uncore_device *port);
 /* "0001:01:00.0 nvme0 Samsung PM9A3 (nvme)": address, the kernel's names, device_name(), the
  * driver. */
 void device_text(struct buffer *to, const struct uncore_device *d);
+
+/* Whether the place of a row is the root port, or a PMU that counts it with others. */
+bool devices_port_counted(const struct uncore_row_place *place, const struct uncore_device *port);
 
 /* The devices below a port, separated by "; ". When there are many, the text ends with the number
  * of the others. */

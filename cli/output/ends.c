@@ -11,71 +11,149 @@
 
 #define AGREE 0.02     /* of the port; descriptors and completions are part of its traffic */
 #define IDLE 1e6       /* B/s at both ends, below which a ratio says nothing */
-#define OTHERS_SHOWN 3 /* devices without counts that are named */
+#define OTHERS_SHOWN 3 /* devices that do not count themselves and are named */
 
-/* The traffic of one kind at the two ends: the first row of the port, or of a PMU that counts several
- * ports. */
+/* The traffic of one kind at the two ends. */
 struct pair {
-	const struct uncore_row *port;
-	double device;   /* the sum of the devices that count themselves */
-	size_t devices;  /* their number */
-	bool switched;   /* one of them is behind a switch */
-	bool incomplete; /* one of them has no value */
-	char names[80];  /* of these devices */
+	const struct uncore_row *port; /* of a root port, or of a PMU that counts several */
+	bool socket;                   /* this PMU counts all devices of a socket */
+	/* The sum over the devices that count themselves, and its bounds. */
+	double sum, low, high;
+	size_t valued;                  /* devices with a value */
+	enum uncore_quality quality;    /* the worst of theirs */
+	bool switched;                  /* one of them is behind a switch */
+	struct buffer names, valueless; /* all of them, and those without a value */
 };
-
-/* Whether the place counts the root port. */
-static bool counts(const struct uncore_row_place *place, const struct uncore_device *port)
-{
-	bool found = place->port == port;
-
-	for (size_t i = 0; !place->port && i < uncore_device_pmu_count(port); i++)
-		found |= uncore_device_pmu_at(port, i) == place->pmu;
-	return found;
-}
 
 static const struct uncore_device *device_of(const struct out *out, const struct uncore_row *row)
 {
 	return row->place->pmu ? uncore_pmu_device(out->setup.machine, row->place->pmu) : NULL;
 }
 
-/* Adds what the devices below count of this traffic. */
+/* Whether the row of the port has the device's traffic. */
+static bool counts(const struct out *out, const struct pair *p, const struct uncore_device *d)
+{
+	int socket = p->port->place->socket;
+
+	if (d->port && devices_port_counted(p->port->place, d->port))
+		return true;
+	return p->socket && (d->socket == socket || uncore_socket_count(out->setup.machine) == 1);
+}
+
+/* Whether it is what a device of the pair counts: `d`, or (NULL) any. */
+static bool is_part(const struct out *out, const struct pair *p, const struct uncore_row *row,
+		    const struct uncore_device *d)
+{
+	const struct uncore_device *own = NULL;
+
+	if (cli_same(row->query->at_port, p->port->query->name))
+		own = device_of(out, row);
+	return own && (!d || own == d) && counts(out, p, own);
+}
+
+static void put_name(struct buffer *to, const struct uncore_row *row)
+{
+	buffer_printf(to, "%s%s", to->len ? ", " : "", uncore_pmu_name(row->place->pmu));
+}
+
+/* What a family counts of the device, of which `first` is its first row. */
+static struct pair sum_family(const struct out *out, const struct pair *p,
+			      const struct uncore_device *d, size_t first)
+{
+	const char *family = out->rows[first].row->query->family;
+	struct pair sum = {0};
+
+	for (size_t i = first; i < out->row_count; i++) {
+		const struct uncore_row *row = out->rows[i].row;
+
+		if (!is_part(out, p, row, d) || !cli_same(row->query->family, family))
+			continue;
+		put_name(&sum.names, row);
+		if (!isfinite(row->value)) {
+			put_name(&sum.valueless, row);
+			continue;
+		}
+		sum.valued++;
+		sum.sum += row->value;
+		sum.low += isfinite(row->low) ? row->low : row->value;
+		sum.high += isfinite(row->high) ? row->high : row->value;
+		sum.quality = row->quality > sum.quality ? row->quality : sum.quality;
+	}
+	return sum;
+}
+
+static void add_names(struct buffer *to, const struct buffer *names)
+{
+	if (names->len)
+		buffer_printf(to, "%s%s", to->len ? ", " : "", names->data);
+}
+
+/* Adds what the device counts. Several families may count it, each all its bytes or a part of
+ * them: to add them could add bytes twice, so that the largest is taken. */
+static void add_device(const struct out *out, struct pair *p, const struct uncore_device *d,
+		       size_t first)
+{
+	struct pair best = sum_family(out, p, d, first);
+
+	for (size_t i = first + 1; i < out->row_count; i++) {
+		struct pair other;
+
+		if (!is_part(out, p, out->rows[i].row, d))
+			continue;
+		other = sum_family(out, p, d, i);
+		if ((other.valued && !best.valued) || other.sum > best.sum) {
+			struct pair worse = best;
+
+			best = other;
+			other = worse;
+		}
+		buffer_free(&other.names);
+		buffer_free(&other.valueless);
+	}
+	p->sum += best.sum;
+	p->low += best.low;
+	p->high += best.high;
+	p->valued += best.valued;
+	p->quality = best.quality > p->quality ? best.quality : p->quality;
+	p->switched |= d->port && d->parent != d->port;
+	add_names(&p->names, &best.names);
+	add_names(&p->valueless, &best.valueless);
+	buffer_free(&best.names);
+	buffer_free(&best.valueless);
+}
+
 static void add_devices(const struct out *out, struct pair *p)
 {
 	for (size_t i = 0; i < out->row_count; i++) {
-		const struct uncore_row *row = out->rows[i].row;
-		const struct uncore_device *d = device_of(out, row);
-		size_t len = strlen(p->names);
+		const struct uncore_device *d;
+		bool first = is_part(out, p, out->rows[i].row, NULL);
 
-		if (!d || !d->port || !cli_same(row->query->at_port, p->port->query->name) ||
-		    !counts(p->port->place, d->port))
-			continue;
-		if (isfinite(row->value))
-			p->device += row->value;
-		p->incomplete |= !isfinite(row->value);
-		p->switched |= d->parent != d->port;
-		p->devices++;
-		snprintf(p->names + len, sizeof(p->names) - len, "%s%s", len ? ", " : "",
-			 uncore_pmu_name(row->place->pmu));
+		d = first ? device_of(out, out->rows[i].row) : NULL;
+		for (size_t k = 0; first && k < i; k++)
+			first = !is_part(out, p, out->rows[k].row, d);
+		if (first)
+			add_device(out, p, d, i);
 	}
 }
 
-/* The devices below the port that do not count themselves; "": none. */
+/* The devices of the pair that do not count themselves. */
 static void put_others(struct buffer *to, const struct out *out, const struct pair *p)
 {
 	const struct uncore *u = out->setup.machine;
-	size_t shown = 0;
+	size_t others = 0;
 
-	for (size_t i = 0; i < uncore_device_count(u) && shown < OTHERS_SHOWN; i++) {
+	for (size_t i = 0; i < uncore_device_count(u); i++) {
 		const struct uncore_device *d = uncore_device_at(u, i);
-		bool counted = d->is_bridge || !d->port || !counts(p->port->place, d->port);
+		bool counted = d->is_bridge || !d->port || !counts(out, p, d);
 
 		for (size_t k = 0; !counted && k < out->row_count; k++)
-			counted = device_of(out, out->rows[k].row) == d;
-		if (!counted)
-			buffer_printf(to, "%s%s", shown++ ? ", " : "",
+			counted = is_part(out, p, out->rows[k].row, d);
+		if (!counted && others++ < OTHERS_SHOWN)
+			buffer_printf(to, "%s%s", to->len ? ", " : "",
 				      d->names ? d->names : d->address);
 	}
+	if (others > OTHERS_SHOWN)
+		buffer_printf(to, " and %zu more", others - OTHERS_SHOWN);
 }
 
 static void put_verdict(struct buffer *to, const struct out *out, const struct pair *p)
@@ -83,36 +161,39 @@ static void put_verdict(struct buffer *to, const struct out *out, const struct p
 	double port = p->port->value;
 	auto_buffer others = {0};
 
-	if (!isfinite(port) || p->incomplete) {
-		buffer_puts(to, "cannot tell: one end has no value");
-		return;
-	}
-	if (port < IDLE && p->device < IDLE) {
+	if (!isfinite(port)) {
+		buffer_puts(to, "cannot tell: the port has no value");
+	} else if (p->low > port * (1 + AGREE) + IDLE) {
+		buffer_puts(to, p->switched ? "device more: peer-to-peer traffic below the switch"
+					    : "device more: peer-to-peer traffic, small packets, "
+					      "or one of them is wrong");
+	} else if (p->valueless.len) {
+		buffer_printf(to, "cannot tell: %s has no value", p->valueless.data);
+	} else if (port < IDLE && p->sum < IDLE) {
 		buffer_puts(to, "idle");
-		return;
-	}
-	if (fabs(p->device - port) <= AGREE * port) {
+	} else if (p->high >= port * (1 - AGREE) - IDLE) {
 		buffer_puts(to, "agree");
-		return;
+	} else {
+		put_others(&others, out, p);
+		if (others.len)
+			buffer_printf(to, "port more: other devices %s (%s)",
+				      p->socket ? "of the socket" : "below it", others.data);
+		else
+			buffer_puts(to, "port more: descriptors, traffic that the device does "
+					"not count, or one of them is wrong");
 	}
-	put_others(&others, out, p);
-	if (p->device > port && p->switched)
-		buffer_puts(to, "device more: peer-to-peer traffic below the switch");
-	else if (p->device > port)
-		buffer_puts(to, "device more: small packets, or one of them is wrong");
-	else if (others.len)
-		buffer_printf(to, "port more: other devices below it (%s)", others.data);
-	else
-		buffer_puts(to, "port more: descriptors and other traffic of the device, or one of "
-				"them is wrong");
 }
 
 static void put_pair(struct out *out, const struct pair *p)
 {
 	const struct uncore_row_place *place = p->port->place;
+	const struct uncore_row_query query = {.unit = "B/s"};
+	const struct uncore_row devices = {.query = &query,
+					   .value = p->valued ? p->sum : NAN,
+					   .quality = p->valued && p->valueless.len ? UNCORE_PARTIAL
+										    : p->quality};
 	struct table *t = &out->table;
 	auto_buffer verdict = {0};
-	struct human rate;
 
 	put_verdict(&verdict, out, p);
 	if (place->port)
@@ -121,14 +202,63 @@ static void put_pair(struct out *out, const struct pair *p)
 		out_place_cell(t, place);
 	table_cell(t, "%s", strstr(p->port->query->name, ".read.") ? "read" : "write");
 	out_value(t, p->port);
-	human_value(&rate, p->device, "B/s");
-	table_cell(t, "%s", rate.text);
-	if (p->port->value > 0)
-		table_cell(t, "%.3f", p->device / p->port->value);
+	out_value(t, &devices);
+	if (p->port->value > 0 && p->valued)
+		table_cell(t, "%.3f", p->sum / p->port->value);
 	else
 		table_cell(t, "-");
-	table_cell(t, "%s", p->names);
+	table_cell(t, "%s", p->names.data);
 	table_end_row(t, verdict.data);
+}
+
+static void put_legend(struct out *out, size_t pairs, size_t devices)
+{
+	if (!pairs) {
+		buffer_puts(out->to,
+			    devices ? "No device that counts itself is below a root port that is "
+				      "counted: there is nothing to compare.\n"
+				    : "No device here counts itself.\n");
+		return;
+	}
+	out_once(out, "read, write: devices read or write memory. RATIO: devices / port. The port "
+		      "also counts descriptors and completions.");
+	if (out->frame.round_count > 1)
+		out_once(out, "The rounds were counted one after another: where traffic changes, "
+			      "the ends differ.");
+}
+
+/* Puts a line if a device below counts itself, too. */
+static bool put_row(struct out *out, const struct uncore_row *row)
+{
+	const char *kind = row->place->pmu ? uncore_pmu_place(row->place->pmu) : NULL;
+	struct pair p = {.port = row,
+			 .socket = !row->place->port &&
+				   (cli_same(kind, "fabric") || cli_same(kind, "socket"))};
+	bool has_devices;
+
+	add_devices(out, &p);
+	has_devices = p.names.len;
+	if (has_devices)
+		put_pair(out, &p);
+	buffer_free(&p.names);
+	buffer_free(&p.valueless);
+	return has_devices;
+}
+
+/* Whether it is what a port counts. */
+static bool is_port(const struct uncore_row *row)
+{
+	return !row->query->at_port && (row->place->port || row->place->pmu);
+}
+
+/* Whether a row before it is of the same port. */
+static bool is_later(const struct out *out, size_t i)
+{
+	for (size_t k = 0; k < i; k++)
+		if (is_port(out->rows[k].row) &&
+		    out_same_port(out->rows[k].row->place, out->rows[i].row->place))
+			return true;
+	return false;
 }
 
 void ends_output_window(struct out *out)
@@ -136,7 +266,7 @@ void ends_output_window(struct out *out)
 	static const struct table_column columns[] = {{"PORT", 0},
 						      {"DIRECTION", 0},
 						      {"AT THE PORT", TABLE_RIGHT | TABLE_RATE},
-						      {"AT THE DEVICES", TABLE_RIGHT},
+						      {"AT THE DEVICES", TABLE_RIGHT | TABLE_RATE},
 						      {"RATIO", TABLE_RIGHT},
 						      {"DEVICES", 0},
 						      {NULL, 0}};
@@ -146,24 +276,17 @@ void ends_output_window(struct out *out)
 	out_text_time(out);
 	out_table(out, &out->table, columns);
 	for (size_t i = 0; i < out->row_count; i++) {
-		struct pair p = {.port = out->rows[i].row};
+		const struct uncore_row *row = out->rows[i].row;
 
-		devices += p.port->query->at_port != NULL;
-		if (p.port->query->at_port || !(p.port->place->port || p.port->place->pmu))
+		devices += row->query->at_port != NULL;
+		if (!is_port(row) || is_later(out, i))
 			continue;
-		add_devices(out, &p);
-		if (p.devices)
-			put_pair(out, &p);
-		pairs += p.devices > 0;
+		for (size_t k = i; k < out->row_count; k++)
+			if (is_port(out->rows[k].row) &&
+			    out_same_port(out->rows[k].row->place, row->place))
+				pairs += put_row(out, out->rows[k].row);
 	}
 	table_print(&out->table, out->to);
-	if (!pairs)
-		buffer_puts(out->to,
-			    devices ? "No device that counts itself is below a root port that is "
-				      "counted: there is nothing to compare.\n"
-				    : "No device here counts itself.\n");
-	else
-		out_once(out, "RATIO: devices / port. The port also counts descriptors and "
-			      "completions.");
+	put_legend(out, pairs, devices);
 	out_reasons(out, NULL);
 }

@@ -137,14 +137,13 @@ static void put_place(struct table *t, const struct uncore_row *row)
 /* Puts the devices below all ports that the PMU counts together. */
 static void put_known(struct buffer *to, const struct uncore *u, const struct uncore_pmu *pmu)
 {
+	const struct uncore_row_place place = {.pmu = pmu};
+
 	for (size_t i = 0; i < uncore_device_count(u); i++) {
 		const struct uncore_device *d = uncore_device_at(u, i);
 		auto_buffer below = {0};
-		bool counts = false;
 
-		for (size_t k = 0; d->is_port && !counts && k < uncore_device_pmu_count(d); k++)
-			counts = uncore_device_pmu_at(d, k) == pmu;
-		if (counts)
+		if (d->is_port && devices_port_counted(&place, d))
 			devices_below(&below, u, d);
 		if (below.len)
 			buffer_printf(to, "%s%s", to->len ? "; " : "", below.data);
@@ -192,12 +191,8 @@ static bool is_below(struct uncore *u, const struct uncore_row *device,
 		     const struct uncore_row *row)
 {
 	const struct uncore_device *d = uncore_pmu_device(u, device->place->pmu);
-	const struct uncore_device *port = d ? d->port : NULL;
-	bool below = port && row->place->port == port;
 
-	for (size_t i = 0; port && !row->place->port && i < uncore_device_pmu_count(port); i++)
-		below |= uncore_device_pmu_at(port, i) == row->place->pmu;
-	return below;
+	return d && d->port && devices_port_counted(row->place, d->port);
 }
 
 /* Moves the lines of devices behind the line above them; those of others to the end. */
@@ -225,8 +220,7 @@ static void order_devices(struct uncore *u, struct view_line *lines, size_t coun
 	free(sorted);
 }
 
-/* The largest lines come first. Idle ports and their devices are hidden, unless there is only one
- * line. */
+/* The largest lines come first. Idle ports and devices are hidden, unless there is only one line. */
 static void order(const struct out *out, struct view_line *lines, size_t count)
 {
 	const char *sort = out->setup.sort ? out->setup.sort : ports_sorts[0];
@@ -236,13 +230,12 @@ static void order(const struct out *out, struct view_line *lines, size_t count)
 	for (size_t i = 0; i < count; i++) {
 		struct view_line *l = &lines[i];
 
-		l->hidden = count > 1 && l->bandwidth && !l->busy && l->row->place->port;
+		l->hidden = count > 1 && l->bandwidth && !l->busy &&
+			    (l->row->place->port || is_device(l->row));
 		l->key = strcmp(sort, "share") == 0 ? fmax(l->share, 0) : l->key;
 	}
 	qsort(lines, count, sizeof(*lines), compare_lines);
 	order_devices(out->setup.machine, lines, count);
-	for (size_t i = 0; i < count; i++)
-		lines[i].hidden |= lines[i].placed && !lines[i].busy;
 }
 
 /* Puts the share of the link, and the devices below as a note. */
@@ -267,29 +260,41 @@ static void put_end(struct out *out, const struct view_line *line)
 	table_end_row(t, buffer_text(&below));
 }
 
-/* Puts one sentence for all idle ports, with the names of the devices below them. */
-static void put_idle(const struct out *out, const struct view_line *lines, size_t count)
+/* Puts an idle device, or a root port with the names of the devices below it. */
+static void put_idle_line(struct buffer *to, struct uncore *u, const struct uncore_row *row)
+{
+	const struct uncore_device *port = row->place->port;
+
+	if (!port) {
+		buffer_printf(to, " %s", uncore_pmu_name(row->place->pmu));
+		return;
+	}
+	buffer_printf(to, " %s", port->address);
+	for (size_t k = 0; k < uncore_device_count(u); k++) {
+		const struct uncore_device *d = uncore_device_at(u, k);
+
+		if (d->port == port && d->names)
+			buffer_printf(to, " %s", d->names);
+	}
+}
+
+/* Puts one sentence for all idle ports, or for all idle devices. */
+static void put_idle(const struct out *out, const struct view_line *lines, size_t count,
+		     bool devices)
 {
 	auto_buffer text = {0};
 	size_t idle = 0;
 
 	for (size_t i = 0; i < count; i++)
-		idle += lines[i].hidden;
+		idle += lines[i].hidden && is_device(lines[i].row) == devices;
 	if (!idle)
 		return;
-	buffer_printf(&text, "%zu idle port%s:", idle, idle == 1 ? "" : "s");
+	buffer_printf(&text, "%zu idle %s%s:", idle, devices ? "device" : "port",
+		      idle == 1 ? "" : "s");
 	for (size_t i = 0; i < count; i++) {
-		const struct uncore_device *port = lines[i].row->place->port;
-
-		if (!lines[i].hidden)
+		if (!lines[i].hidden || is_device(lines[i].row) != devices)
 			continue;
-		buffer_printf(&text, " %s", port->address);
-		for (size_t k = 0; k < uncore_device_count(out->setup.machine); k++) {
-			const struct uncore_device *d = uncore_device_at(out->setup.machine, k);
-
-			if (d->port == port && d->names)
-				buffer_printf(&text, " %s", d->names);
-		}
+		put_idle_line(&text, out->setup.machine, lines[i].row);
 		buffer_puts(&text, --idle ? "," : "");
 	}
 	buffer_wrap(out->to, 0, text_columns(), text.data);
@@ -381,7 +386,8 @@ static void put_legend(struct out *out, const struct view_line *lines, size_t co
 	bool ports = false, devices = false, directed = false, one_way = false, summed = count > 1;
 	char text[200];
 
-	put_idle(out, lines, count);
+	put_idle(out, lines, count, false);
+	put_idle(out, lines, count, true);
 	for (size_t i = 0; i < out->row_count; i++) {
 		const struct uncore_row_place *place = out->rows[i].row->place;
 		const struct uncore_row_query *query = out->rows[i].row->query;
