@@ -370,32 +370,25 @@ static int find_pci(struct verify *v, struct device *d)
 			      "the socket of its device is unknown, or has no CPU here");
 }
 
-/* Where the device is. */
-static void announce_place(const struct device *d)
-{
-	const struct uncore_device *port = d->port;
-
-	cli_error("it is on %s: device %s, %s%s, socket %d", d->disk.name, d->pci->address,
-		  port ? "root port " : "without a root port", port ? port->address : "",
-		  d->socket);
-	if (port && !uncore_device_pmu_count(port))
-		cli_error("note: the PMU that counts root port %s is unknown%s%s", port->address,
-			  port->unknown ? ": " : "", port->unknown ? port->unknown : "");
-}
-
 static void announce(const struct verify *v, const struct device *d)
 {
 	const double passes = (double)uncore_monitor_round_count(v->monitor);
 	const bool read = d->load == VERIFY_FILE_READ;
 	const double of_pass = read ? ROUNDS_MOST * (double)MOST_READ
 				    : ROUNDS_MOST * (double)MOST_WRITTEN + (double)d->size;
+	const struct uncore_device *port = d->port;
 
 	cli_error("verify %s %s (%s%s, at most %s in all",
 		  read ? "reads" : "writes a temporary file in", d->path,
 		  human_in((double)d->size, "B", UNITS_IEC).text,
 		  read ? ") repeatedly" : ", removed at the end)",
 		  human_in(passes * of_pass, "B", UNITS_IEC).text);
-	announce_place(d);
+	cli_error("it is on %s: device %s, %s%s, socket %d", d->disk.name, d->pci->address,
+		  port ? "root port " : "without a root port", port ? port->address : "",
+		  d->socket);
+	if (port && !uncore_device_pmu_count(port))
+		cli_error("note: the PMU that counts root port %s is unknown%s%s", port->address,
+			  port->unknown ? ": " : "", port->unknown ? port->unknown : "");
 }
 
 static int open_one(struct verify *v, enum verify_load load, const char *path)
@@ -458,7 +451,6 @@ static int open_gpu(struct verify *v, const char *name)
 
 	*d = (struct device){.load = VERIFY_GPU_READ, .path = name, .fd = -1, .disk.count = 1};
 	snprintf(d->disk.addresses[0], sizeof(d->disk.addresses[0]), "%s", name);
-	snprintf(d->disk.name, sizeof(d->disk.name), "a GPU");
 	status = find_pci(v, d);
 	if (status)
 		return status;
@@ -476,10 +468,11 @@ static int open_gpu(struct verify *v, const char *name)
 		return CLI_OK;
 	}
 	v->device_count++;
-	cli_error("verify copies data to, from and within GPU %s, with %s of memory of node %d and "
-		  "twice as much of the GPU: it slows down other programs that use the GPU",
-		  d->path, human_in((double)size, "B", UNITS_IEC).text, d->node);
-	announce_place(d);
+	cli_error("verify copies data to, from and within GPU %s (%s%s, socket %d), with %s of "
+		  "memory and twice as much of the GPU: it slows down other programs there",
+		  d->path, d->port ? "root port " : "without a root port",
+		  d->port ? d->port->address : "", d->socket,
+		  human_in((double)size, "B", UNITS_IEC).text);
 	return CLI_OK;
 }
 

@@ -301,7 +301,7 @@ int schedule_time(struct verify *v, size_t passes)
 
 	for (size_t i = 0; i < v->device_count; i++)
 		if (v->devices[i].load == VERIFY_GPU_READ && v->loads & 1u << VERIFY_GPU_COPY)
-			need += GPU_COPY_LEAST;
+			need += GPU_COPY_TIME;
 	v->time_ns = v->o->time_ns;
 	if (!v->time_ns)
 		v->time_ns = need > TIME_USUAL ? need : TIME_USUAL;

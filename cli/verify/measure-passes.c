@@ -16,12 +16,7 @@
 #define PEAK_ROUNDS_LEAST 3
 #define PEAK_ROUNDS_MOST 20
 
-/* A round of copies within a GPU takes this part of the time, within limits: values of GPM are good
- * as means over at least a second. */
-#define COPY_PART 32
-#define COPY_LEAST NS_PER_S
-#define COPY_MOST (2 * NS_PER_S)
-#define SMALL_COPY ((size_t)64 << 20)
+#define SMALL_COPY ((size_t)64 << 20) /* of a GPU */
 
 /* ---- cells ---- */
 
@@ -390,12 +385,7 @@ static int run_copies(struct verify *v, const struct node *n, struct device *d, 
 	s->elsewhere = g->elsewhere;
 	s->copy = (double)size;
 	if (s->load == VERIFY_GPU_COPY) {
-		const uint64_t part = v->time_ns / COPY_PART;
-		const struct verify_pace pace = begin_series(v,
-							     part < COPY_LEAST  ? COPY_LEAST
-							     : part > COPY_MOST ? COPY_MOST
-										: part,
-							     1);
+		const struct verify_pace pace = begin_series(v, GPU_COPY_ROUND, 1);
 
 		err = gpu_steady_rounds(s, g, &pace);
 	} else {

@@ -130,8 +130,9 @@ enum task {
 };
 
 /* The largest number of series of the task; `first`: in the first pass. */
-#define GPU_SERIES 6 /* of each GPU; and the time of the copies within it: */
-#define GPU_COPY_LEAST (11 * NS_PER_S)
+#define GPU_SERIES 6 /* of each GPU; one of them are copies within the GPU: */
+#define GPU_COPY_ROUND (1200 * NS_PER_MS)
+#define GPU_COPY_TIME (12 * NS_PER_S)
 size_t series_of_task(const struct verify *v, enum task task, const struct node *n, bool first);
 size_t series_of_passes(const struct verify *v, size_t passes);
 /* Sets the time: the requested one, or 30 s, or the time that so many passes need if that is

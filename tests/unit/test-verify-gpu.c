@@ -392,7 +392,9 @@ static void faults_are_named(void **state)
 	t = JUDGE(h100, .metric = TRANSMITTED, .series = ANY, .factor = 0);
 	expect_said(&t, "gpu-write device.pcie.transmitted.bandwidth off: nothing");
 	t = JUDGE(h100, .metric = TRANSMITTED, .series = 2, .factor = 1.024);
-	expect_said(&t, "off: units: decimal and binary units are confused: 1.024");
+	expect_said(
+		&t,
+		"1.2160 B for each byte: 2.40 % too much (1.1875 expected, read requests of 256 B, writes of 256 B)");
 	/* Completions of 128 bytes, and of 64 and 128. */
 	t = JUDGE(h100, .metric = RECEIVED, .series = ANY, .factor = 148 / 128.0 * 256 / 276);
 	expect_tally(&t, RECEIVED, 3, 0, 0);
