@@ -461,7 +461,7 @@ static int open_gpu(struct verify *v, const char *name)
 	room = v->o->memory && v->o->memory < room ? v->o->memory : room;
 	size = (size_t)(room < GPU_MEMORY ? room / GPU_LEAST * GPU_LEAST : GPU_MEMORY);
 	if (size < GPU_LEAST ||
-	    !gpu_open(&d->gpu, d->path, d->pci->vendor == AMD, d->node, size, GPU_PATIENCE)) {
+	    !gpu_prepare(&d->gpu, d->path, d->pci->vendor == AMD, d->node, size, GPU_PATIENCE)) {
 		cli_error("note: --gpu %s: %s: its counters are not judged", d->path,
 			  size < GPU_LEAST ? "less than 512 MiB of memory are free" : d->gpu.why);
 		v->left_out = true;

@@ -343,8 +343,8 @@ static int take_reply(struct gpu *g, struct gpu_reply *r, uint64_t patience_ns, 
 	return -EIO;
 }
 
-bool gpu_open(struct gpu *g, const char *address, bool amd, int node, size_t size,
-	      uint64_t patience_ns)
+bool gpu_prepare(struct gpu *g, const char *address, bool amd, int node, size_t size,
+		 uint64_t patience_ns)
 {
 	struct child c = {.vendor = amd ? HIP : CUDA};
 	int sockets[2] = {-1, -1}, err = 0;

@@ -143,8 +143,8 @@ struct gpu {
 
 /* Starts the process, before this one has threads. `node`: of the host memory; -1: any. False:
  * `why` has the reason. */
-bool gpu_open(struct gpu *g, const char *address, bool amd, int node, size_t size,
-	      uint64_t patience_ns);
+bool gpu_prepare(struct gpu *g, const char *address, bool amd, int node, size_t size,
+		 uint64_t patience_ns);
 void gpu_close(struct gpu *g);
 /* Copies by the copy engines of the GPU. -EIO: `why` has the reason, and the process has ended. */
 struct verify_work gpu_work(struct gpu *g, enum verify_load load, size_t copy);
