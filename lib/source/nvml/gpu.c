@@ -277,6 +277,8 @@ static void read_moved(struct gpus *all, struct gpu *g, bool needed, uint32_t mo
 		moved[i] = known && g->sampled ? fields[i].value.u32 - g->seen[i] : 0;
 		g->seen[i] = known ? fields[i].value.u32 : g->seen[i];
 	}
+	/* What the GPU reads, it requests. */
+	moved[0] = moved[1] > moved[0] ? moved[1] : moved[0];
 }
 
 /* Takes a sample, and adds the means since the one before if this was long enough ago. */

@@ -1,0 +1,244 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# GPUs of NVIDIA, with a stand-in for their vendor's library: tests/nvml/stand-in.c moves known bytes, and has planted
+# faults. Values that the tests expect are those of its script.
+
+load helpers
+
+setup_file() {
+	# Eight GPUs, and the configuration of their PCI functions: Max_Payload_Size of 256 bytes.
+	make_gpus 8 256
+}
+
+setup() {
+	export LD_LIBRARY_PATH=$UNCORE_BUILD_ROOT/tests UNCORE_NVML_SCRIPT=$BATS_TEST_TMPDIR/script
+	root=$BATS_FILE_TMPDIR/8-256
+}
+
+# make_gpus COUNT BYTES: a tree of a machine with so many GPUs.
+make_gpus() {
+	python3 -S - "$BATS_FILE_TMPDIR/$1-$2" "$1" "$2" <<'END'
+import os, pathlib, sys
+root, count, packet = pathlib.Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
+cpu, pci = root / "sys/devices/system/cpu", root / "sys/bus/pci/devices"
+(cpu / "cpu0/topology").mkdir(parents=True)
+(cpu / "online").write_text("0\n")
+(cpu / "cpu0/topology/physical_package_id").write_text("0\n")
+(cpu / "cpu0/topology/core_id").write_text("0\n")
+pci.mkdir(parents=True)
+config = bytearray(256 if packet else 64)
+if packet:
+    config[0x34], config[0x40], config[0x41], config[0x60] = 0x40, 0x01, 0x60, 0x10
+    config[0x68] = (packet // 128).bit_length() - 1 << 5 | 0x0e
+for i in range(1, count + 1):
+    name = f"0000:{i:02x}:00.0"
+    device = root / "sys/devices/pci0000:00" / name
+    device.mkdir(parents=True)
+    os.symlink(f"../../../devices/pci0000:00/{name}", pci / name)
+    for file, text in {"vendor": "0x10de", "device": "0x2330", "class": "0x030200", "numa_node": "0",
+                       "max_link_speed": "32.0 GT/s PCIe", "current_link_speed": "32.0 GT/s PCIe",
+                       "max_link_width": "16", "current_link_width": "16"}.items():
+        (device / file).write_text(text + "\n")
+    (device / "config").write_bytes(config)
+END
+}
+
+# script LINE...: what the stand-in does.
+script() {
+	printf '%s\n' "$@" >"$UNCORE_NVML_SCRIPT"
+}
+
+count() {
+	"$UNCORE" --source files --root "$root" stat --no-merge "$@"
+}
+
+PCIE='device.pcie.received.bandwidth,device.pcie.transmitted.bandwidth,device.pcie.inbound.*'
+
+# near METRIC VALUE SHARE ROWS: so many rows of $output (CSV) have this value, but for a share of it, and are measured.
+near() {
+	awk -F, -v name="$1" -v value="$2" -v share="$3" -v rows="$4" '
+		$6 == name { n++; d = $11 - value; if ($14 != "measured" || (d < 0 ? -d : d) > share * value) bad = $0 }
+		END { if (n != rows || bad) { print n " rows of " name ", expected " value ": " bad; exit 1 } }' <<<"$output"
+}
+
+# ends_well GPU: its last row is measured.
+ends_well() {
+	local last
+
+	last=$(grep ",$1," <<<"$output" | tail -1)
+	[[ $last =~ ,measured, ]] || fail "the last row of $1: $last"
+}
+
+# process: the number of the process that this test's command started; not one that has ended and waits to be reaped.
+process() {
+	local pid
+
+	for pid in $(pgrep -x uncore-nvml); do
+		grep -qsz "^UNCORE_NVML_SCRIPT=$UNCORE_NVML_SCRIPT\$" "/proc/$pid/environ" && echo "$pid" && return
+	done
+	return 1
+}
+
+gone() {
+	! process
+}
+
+payload() {
+	expect 0 count --csv -M "$PCIE" -I "$1" --interval-count=3 || return 1
+	near device.pcie.received.bandwidth "$2" 1e-4 24 &&
+		near device.pcie.transmitted.bandwidth "$3" 1e-4 24 &&
+		near device.pcie.inbound.read.bandwidth "$4" 1e-4 24 &&
+		near device.pcie.inbound.write.bandwidth "$5" 1e-4 24
+}
+
+@test "payload is right to 1e-4 at any rate, over many wraps of 32 bits" {
+	script 'gpus 8' 'h2d 26e9' 'd2h 52e9' 'delay 20'
+	# x 276 / 256; x 280 / 256 and x 24 / 256. The counter wraps 14 times a second.
+	eventually payload 1s 28.03125e9 59.3125e9 26e9 52e9
+	eventually payload 100ms 28.03125e9 59.3125e9 26e9 52e9
+	script 'gpus 8'
+	eventually payload 100ms 0 0 0 0
+	eventually gone
+}
+
+@test "packets of another or unknown size make the payload suspect, and only that" {
+	script 'h2d 25e9'
+	for size in 512 0; do
+		make_gpus 1 "$size"
+		root=$BATS_FILE_TMPDIR/1-$size
+		expect 0 count --csv -M "$PCIE" -I 100ms --interval-count=1
+		near device.pcie.received.bandwidth 26.953125e9 1e-3 1
+		shows 'inbound.read.bandwidth,[^,]*,[^,]*,nvidia_gpu_0,0,[0-9.]+,B/s,,suspect.*packets of 256 bytes'
+	done
+	# 26.953125e9 x 512 / 532 where packets have 512 bytes, x 256 / 276 where it is not known.
+	root=$BATS_FILE_TMPDIR/1-512
+	expect 0 count --csv -M "$PCIE" -I 100ms --interval-count=1
+	shows 'inbound.read.bandwidth,[^,]*,[^,]*,nvidia_gpu_0,0,259[0-9]{8}\.'
+}
+
+@test "means of the GPU's firmware: memory, and PCIe in the absence of counters" {
+	script 'gpus 8' 'memory 0.5' 'h2d 25e9' 'status 197 3' 'status 198 3'
+	expect 0 count --csv -M 'device.memory.*,device.pcie.received.bandwidth' -I 1s --interval-count=2
+	# Half of 2 x 2619 MHz x 5120 / 8.
+	near device.memory.bandwidth 1.67616e12 0.01 16
+	near device.memory.utilization 0.5 0.01 16
+	near device.pcie.received.bandwidth 26.953125e9 0.01 16
+	# They are not those of a short interval.
+	expect 0 count --csv -M device.memory.bandwidth -I 10ms --interval-count=1
+	shows "unavailable,.*new mean only every 0.1 s"
+	script 'memory 0.5' 'nan 0.5'
+	expect 0 count --csv -M device.memory.bandwidth -I 400ms --interval-count=3
+	shows "unavailable,.*firmware has no value of this time"
+	script 'h2d 25e9' 'frozen 0.5' 'status 197 3'
+	expect 0 count --csv -M device.pcie.transmitted.bandwidth -I 400ms --interval-count=3
+	shows "firmware gave 0, while another counter of the GPU moved"
+}
+
+@test "reasons why there is no count" {
+	local -A reasons=(
+		['init 18']='3 library and the loaded driver have different versions'
+		['init 9']='3 driver is not loaded'
+		['init 17']='4 control group'
+		['init 4']='4 root can read it'
+		['init 999']='1 library failed'
+		['crash 0']='1 uncore-nvml ended at once'
+	)
+	for fault in "${!reasons[@]}"; do
+		script "$fault"
+		refuses "${reasons[$fault]%% *}" count -M device.pcie.received.bandwidth 1 1
+		says "${reasons[$fault]#* }"
+	done
+	script
+	LD_LIBRARY_PATH=/nonexistent refuses 3 count -M device.pcie.received.bandwidth 1 1
+	says 'libnvidia-ml.so.1, which is a part of NVIDIA.s driver, cannot be loaded: .*No such file'
+	script 'gpus 8' 'mig 1' 'status 198 3'
+	expect 0 count -M device.memory.bandwidth -I 200ms --interval-count=1
+	shows 'nvidia_gpu_1: the GPU is partitioned \(MIG\)'
+	script 'gpus 7' 'vgpu 3' 'status 83 3'
+	expect 0 count -M device.energy.power,device.power -I 200ms --interval-count=1
+	shows 'nvidia_gpu_3: this is a virtual GPU' 'nvidia_gpu_2: the GPU or its driver does not have this count' \
+		'nvidia_gpu_7: NVIDIA.s library does not find this GPU' 'device.power *nvidia_gpu_3 *300.0 *W *measured'
+	# A field of status 0 without a time has no value.
+	script 'gpus 8' 'empty 186'
+	refuses 3 count -M device.power 1 1
+	says 'gives no value, and no error'
+}
+
+@test "a GPU that is lost costs only its own rows, until it is back" {
+	script 'gpus 8' 'h2d 1e9' 'lost 2 0.8 1.2'
+	expect 0 count --csv -M device.pcie.received.bandwidth -I 500ms --interval-count=5
+	[ "$(grep -c 'nvidia_gpu_2.*unavailable.*the GPU is lost' <<<"$output")" -ge 1 ]
+	ends_well nvidia_gpu_2
+	[ "$(grep -v nvidia_gpu_2 <<<"$output" | grep -c ,measured,)" -eq 35 ]
+}
+
+@test "a library that hangs, and a process that ended, cost readings and no time" {
+	script 'gpus 8' 'h2d 1e9' 'hang 0.7 1.3'
+	expect 0 count --csv -M device.pcie.received.bandwidth -I 500ms --interval-count=5
+	shows 'unavailable.*library did not answer within 250 ms'
+	ends_well nvidia_gpu_0
+	script 'gpus 8' 'crash 0.7'
+	expect 0 count --csv -M device.pcie.received.bandwidth -I 500ms --interval-count=4
+	shows 'unavailable.*the process uncore-nvml has ended'
+	# It ends with the command while a thread hangs in the library.
+	script 'hang 0.2 1000'
+	expect 0 count -M device.pcie.received.bandwidth -I 500ms --interval-count=1
+	eventually gone
+	# It is started again after 5 s, and counts.
+	script 'h2d 1e9'
+	count --csv -M device.pcie.received.bandwidth -I 500ms --interval-count=15 >"$BATS_TEST_TMPDIR/out" 3>&- &
+	eventually process >/dev/null
+	kill -KILL "$(process)"
+	wait $!
+	output=$(<"$BATS_TEST_TMPDIR/out")
+	shows 'has ended, since'
+	ends_well nvidia_gpu_0
+}
+
+@test "a counter that was not read in time is suspect, with both times" {
+	script 'gpus 8' 'h2d 50e9'
+	count --csv -M device.pcie.received.bandwidth -I 1s --interval-count=3 >"$BATS_TEST_TMPDIR/out" 3>&- &
+	eventually process >/dev/null
+	sleep 0.3
+	kill -STOP "$(process)"
+	sleep 0.2
+	kill -CONT "$(process)"
+	wait $!
+	output=$(<"$BATS_TEST_TMPDIR/out")
+	shows ',suspect,.*the 32-bit counter was read after [12][0-9]{2} ms, and is unique for 68 ms only'
+	ends_well nvidia_gpu_0
+	# Stopped for longer than a reading waits.
+	count --csv -M device.pcie.received.bandwidth -I 500ms --interval-count=10 >"$BATS_TEST_TMPDIR/out" 3>&- &
+	eventually process >/dev/null
+	sleep 0.3
+	kill -STOP "$(process)"
+	sleep 3
+	kill -CONT "$(process)"
+	wait $!
+	output=$(<"$BATS_TEST_TMPDIR/out")
+	shows 'unavailable,.*library did not answer within 250 ms'
+	output=$(tail -8 <<<"$output")
+	near device.pcie.received.bandwidth 53.90625e9 1e-4 8
+}
+
+@test "links slower than generation 5 are read less often, and not at all without a need" {
+	script 'gpus 1' 'link 3 8'
+	polls() { # METRIC: context switches of the process in a second
+		count -M "$1" 2 1 >"$BATS_TEST_TMPDIR/out" 3>&- &
+		eventually process >"$BATS_TEST_TMPDIR/pid"
+		sleep 0.5
+		before=$(switches "$(process)")
+		sleep 1
+		after=$(switches "$(process)")
+		wait $!
+	}
+	switches() {
+		cat /proc/"$1"/task/*/status | awk '/^voluntary_ctxt/ { n += $2 } END { print n }'
+	}
+	# 2^32 / 7.877 GB/s = 545 ms: every 218 ms.
+	polls device.pcie.received.bandwidth
+	[ $((after - before)) -le 10 ]
+	[ $((after - before)) -ge 3 ]
+	polls device.power
+	[ $((after - before)) -le 2 ]
+}
