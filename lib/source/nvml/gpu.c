@@ -113,11 +113,12 @@ static double find_rate(const struct nvml *n, nvml_device device)
 
 static struct gpu *find_gpu(struct gpus *all, const char *pci)
 {
-	unsigned domain = 0, bus = 0, device = 0, mig = 0, pending = 0;
+	unsigned mig = 0, pending = 0;
 	struct nvml *n = &all->nvml;
 	struct gpu *g;
 	int mode = 0;
-	char id[32];
+	unsigned long part[3] = {0}; /* domain, bus, device */
+	char *at = (char *)pci, id[32];
 
 	for (size_t i = 0; i < all->count; i++)
 		if (strcmp(all->items[i].pci, pci) == 0)
@@ -127,8 +128,9 @@ static struct gpu *find_gpu(struct gpus *all, const char *pci)
 	g = &all->items[all->count++];
 	snprintf(g->pci, sizeof(g->pci), "%s", pci);
 	pthread_mutex_init(&g->lock, NULL);
-	sscanf(pci, "%x:%x:%x", &domain, &bus, &device);
-	snprintf(id, sizeof(id), "%08X:%02X:%02X.0", domain, bus, device);
+	for (size_t i = 0; i < 3; i++, at += *at == ':')
+		part[i] = strtoul(at, &at, 16);
+	snprintf(id, sizeof(id), "%08lX:%02lX:%02lX.0", part[0], part[1], part[2]);
 	g->status = n->handle(id, &g->device);
 	if (g->status != NVML_OK)
 		return g;

@@ -185,18 +185,21 @@ static void add_items(struct nvml_source *s, struct counter *c, const struct unc
 	struct unc_nvml_request *q = s->open;
 
 	c->item = q->count;
-	for (size_t i = 0; i < 2 * c->event->read_count; i++) {
-		const struct unc_device_read *read = &c->event->reads[i % c->event->read_count];
-		bool wanted = read->cheap == s->base.cheap;
+	for (int wanted = 1; wanted >= 0; wanted--)
+		for (size_t i = 0; i < c->event->read_count; i++) {
+			const struct unc_device_read *read = &c->event->reads[i];
+			struct unc_nvml_item *item = &q->items[q->count];
 
-		if (wanted != (i < c->event->read_count) || q->count == UNC_NVML_MOST_ITEMS)
-			continue;
-		q->items[q->count] = (struct unc_nvml_item){.field = (uint16_t)read->field,
-							    .gpm = (uint16_t)read->gpm,
-							    .all_links = read->all_links,
-							    .call = (uint8_t)read->call};
-		snprintf(q->items[q->count++].pci, sizeof(q->items->pci), "%s", pmu->pci);
-	}
+			if ((read->cheap == s->base.cheap) != wanted ||
+			    q->count == UNC_NVML_MOST_ITEMS)
+				continue;
+			*item = (struct unc_nvml_item){.field = (uint16_t)read->field,
+						       .gpm = (uint16_t)read->gpm,
+						       .all_links = read->all_links,
+						       .call = (uint8_t)read->call};
+			snprintf(item->pci, sizeof(item->pci), "%s", pmu->pci);
+			q->count++;
+		}
 }
 
 /* Which way to read the counter is the item; NULL: the library reads it. */
@@ -222,10 +225,10 @@ static int begin_counter(struct nvml_source *s, struct counter *c, struct uncore
 
 	c->event = unc_device_event_of(plan);
 	plan->width = 64;
-	if (!c->event || !pmu->pci)
-		return unc_counter_refuse(plan, -ENODEV,
-					  c->event ? "the PCI function of the GPU is unknown"
-						   : "the GPU has no such event",
+	if (!c->event || !c->event->read_count)
+		return unc_counter_refuse(plan, -ENODEV, "the GPU has no such event", e);
+	if (!pmu->pci)
+		return unc_counter_refuse(plan, -ENODEV, "the PCI function of the GPU is unknown",
 					  e);
 	if (c->event->reads->call == UNC_NVML_PACKET_SIZE) {
 		c->read = c->event->reads;

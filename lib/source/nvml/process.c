@@ -151,15 +151,15 @@ static void close_others(void)
 
 int unc_nvml_main(int argc, char **argv)
 {
-	struct process *p = calloc(1, sizeof(*p));
-	struct unc_nvml_request *q = malloc(sizeof(*q));
+	struct unc_nvml_request *q;
+	struct process *p;
 	int type = 0;
 	socklen_t size = sizeof(type);
 	pthread_t thread;
 
 	(void)argc, (void)argv;
 	if (getsockopt(UNC_NVML_SOCKET, SOL_SOCKET, SO_TYPE, &type, &size) < 0 ||
-	    type != SOCK_SEQPACKET || !p || !q)
+	    type != SOCK_SEQPACKET)
 		return 2;
 	/* The process that the library started ends at once, and the library waits for that: its
 	 * program gets no child whose end it would have to wait for. */
@@ -173,6 +173,10 @@ int unc_nvml_main(int argc, char **argv)
 	}
 	prctl(PR_SET_NAME, UNC_NVML_PROGRAM);
 	close_others();
+	q = calloc(1, sizeof(*q));
+	p = calloc(1, sizeof(*p));
+	if (!p || !q)
+		_exit(1);
 	p->gpus.gpm = calloc(1, sizeof(*p->gpus.gpm));
 	pthread_mutex_init(&p->lock, NULL);
 	pthread_cond_init(&p->asked, NULL);
