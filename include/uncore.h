@@ -214,7 +214,10 @@ const char *uncore_pmu_place(const struct uncore_pmu *p);
  * the kernel. */
 bool uncore_pmu_is_device(const struct uncore_pmu *p);
 /* The PCI function of such a device. NULL: a PMU, or the device is not behind PCI. */
-const struct uncore_device *uncore_pmu_device(struct uncore *u, const struct uncore_pmu *p);
+const struct uncore_device *uncore_pmu_device(const struct uncore *u, const struct uncore_pmu *p);
+/* The directory of the files in which such a device counts, below the root:
+ * "sys/class/nvme/nvme0". NULL: it counts in no files. */
+const char *uncore_pmu_directory(const struct uncore_pmu *p);
 /* True for memory channels, their parts, memory controllers, and the mesh stops of memory. */
 bool uncore_pmu_is_memory(const struct uncore_pmu *p);
 /* What this machine's kernel counts wrongly with the PMU, as a sentence: its rows are suspect.
@@ -278,6 +281,9 @@ struct uncore_alias {
 	bool snapshot;     /* a state and not a count: no difference is taken */
 	/* For an event of the family; NULL for one of the driver's `events/`. */
 	const char *title, *evidence;
+	/* Where a device that counts itself has it, "stat, column 3" in its directory, or "NVML field
+	 * 197"; NULL: a PMU of the kernel. */
+	const char *where;
 };
 
 /* One file of `caps/`. */
@@ -315,6 +321,8 @@ const char *uncore_metric_family(const struct uncore_metric *m); /* intel-imc */
  * formulas: the bins with their bounds, and what the value is of them. */
 const char *uncore_metric_formula(const struct uncore_metric *m);
 const char *uncore_metric_evidence(const struct uncore_metric *m); /* source of the formula */
+/* Whether devices count it themselves: uncore_pmu_is_device(). */
+bool uncore_metric_is_of_device(const struct uncore_metric *m);
 /* True when the pattern ("memory.*", or of one family "intel-imc/memory.*") matches its name or a
  * former name. */
 bool uncore_metric_matches(const struct uncore_metric *m, const char *pattern);
@@ -368,6 +376,7 @@ struct uncore_metric_event {
 	const struct uncore_pmu *pmu; /* the first PMU that has it; NULL: no PMU of this machine */
 	size_t pmu_count;             /* number of PMUs that have it */
 	uint64_t config[UNCORE_CONFIG_WORDS]; /* encoded for `pmu`; 0 without a PMU */
+	const char *where;                    /* as that of struct uncore_alias */
 };
 
 /* The events of a metric, in the order of its formula. The count is 0 if the family has no PMU on
@@ -762,6 +771,9 @@ struct uncore_row_place {
 	/* The number of the memory channel or controller on its socket, from 0 on, at
 	 * UNCORE_LEVEL_CHANNEL; else -1. uncore_pmu_place() says which of them it is. */
 	int channel;
+	/* The PCI function of a device that counts itself; NULL: the row is not of one such device,
+	 * or the device is not behind PCI. */
+	const struct uncore_device *device;
 };
 
 /* The counts behind a row, and their times. */

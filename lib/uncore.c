@@ -484,11 +484,17 @@ bool uncore_pmu_is_device(const struct uncore_pmu *p)
 	return p->source != UNC_SOURCE_KERNEL;
 }
 
-const struct uncore_device *uncore_pmu_device(struct uncore *u, const struct uncore_pmu *p)
+const struct uncore_device *uncore_pmu_device(const struct uncore *u, const struct uncore_pmu *p)
 {
-	const struct uncore_device *d = NULL;
+	for (size_t i = 0; p->pci && i < uncore_device_count(u); i++)
+		if (strcmp(uncore_device_at(u, i)->address, p->pci) == 0)
+			return uncore_device_at(u, i);
+	return NULL;
+}
 
-	return p->pci && uncore_device_find(u, p->pci, &d) == 0 ? d : NULL;
+const char *uncore_pmu_directory(const struct uncore_pmu *p)
+{
+	return p->source == UNC_SOURCE_FILES ? p->directory : NULL;
 }
 
 int uncore_pmu_socket(const struct uncore *u, const struct uncore_pmu *p, int cpu)

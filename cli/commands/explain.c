@@ -79,13 +79,13 @@ static void put_events(const struct uncore_metric *m, size_t first, const char *
 		      events.data);
 }
 
-/* The equal `perf stat` line. Nothing without events, and nothing for registers, which have no PMU
- * that perf could open. */
+/* The equal `perf stat` line. Nothing without events, and nothing for registers and devices, which
+ * have no PMU that perf could open. */
 static void put_perf(const struct uncore *u, const struct uncore_metric *m, struct buffer *to)
 {
 	auto_pmus p = {0};
 
-	if (strncmp(uncore_source(u), "regs:", 5) == 0)
+	if (strncmp(uncore_source(u), "regs:", 5) == 0 || uncore_metric_is_of_device(m))
 		return;
 	pmus_select(&p, u, is_of_family, uncore_metric_family(m));
 	for (size_t i = 0; i < uncore_metric_event_count(m); i++) {
@@ -180,6 +180,21 @@ static void sentence(struct buffer *to, const char *name, const char *text)
 	buffer_wrap(to, 12, text_columns(), text);
 }
 
+/* Where the first device has the event; others have it below their own directories. */
+static void device_event_text(const struct uncore_metric_event *event, struct buffer *to)
+{
+	const char *directory = uncore_pmu_directory(event->pmu);
+	auto_buffer text = {0};
+
+	buffer_printf(&text, "%s/%s/ is ", uncore_pmu_name(event->pmu), event->name);
+	if (directory)
+		buffer_printf(&text, "in /%s: ", directory);
+	buffer_puts(&text, event->where);
+	if (event->pmu_count > 1)
+		buffer_printf(&text, "; %zu devices have it", event->pmu_count);
+	sentence(to, "", text.data);
+}
+
 static void event_text(const struct uncore_metric_event *event, struct buffer *to)
 {
 	static const char *const words[UNCORE_CONFIG_WORDS] = {"config", "config1", "config2",
@@ -200,7 +215,9 @@ static void event_text(const struct uncore_metric_event *event, struct buffer *t
 		buffer_printf(&text, "  on %zu PMUs from %s on\n", event->pmu_count, name);
 	else
 		buffer_printf(&text, "  on %s\n", name);
-	if (event->pmu) {
+	if (event->pmu && event->where) {
+		device_event_text(event, to);
+	} else if (event->pmu) {
 		buffer_printf(to, "%12s%.*s/%s/", "",
 			      (int)stem_of(event->pmu, event->pmu_count > 1), name, event->terms);
 		if (to->len - begin + text.len >= text_columns())
@@ -341,7 +358,11 @@ static void drivers_text(const struct uncore_metric *m, struct buffer *to)
 	for (size_t i = 0; (d = uncore_metric_driver_at(m, i)); i++) {
 		auto_buffer text = {0};
 
-		driver_text(d, &text);
+		if (uncore_metric_is_of_device(m))
+			buffer_puts(&text, "Each device counts itself, and no PMU of the kernel "
+					   "is read.");
+		else
+			driver_text(d, &text);
 		sentence(to, "driver", text.data);
 		sentence(to, "", d->evidence);
 	}
@@ -417,6 +438,7 @@ static json_t *event_record(const struct uncore_metric_event *event)
 		{"pmu_count", value_count(event->pmu_count)},
 		{"config", value_json(config)},
 		{"evidence", value_text(event->evidence)},
+		{"where", value_text(event->where)},
 		{0},
 	};
 
@@ -461,7 +483,7 @@ static json_t *named_event(const char *pmu, const struct uncore_pmu *first, size
 {
 	auto_buffer perf = {0};
 
-	if (by_perf)
+	if (by_perf && !alias->where)
 		buffer_printf(&perf, "perf stat -a -e '%s/%s,name=%s/' -- sleep 1", pmu,
 			      alias->evidence ? alias->terms : alias->name, alias->name);
 	return json_record((struct field[]){
@@ -474,6 +496,7 @@ static json_t *named_event(const char *pmu, const struct uncore_pmu *first, size
 		{"terms", value_text(alias->terms)},
 		{"evidence", value_text(alias->evidence)},
 		{"perf", value_text(perf.data)},
+		{"where", value_text(alias->where)},
 		{0},
 	});
 }
@@ -513,12 +536,13 @@ static void named_events_text(const struct uncore *u, const json_t *array, struc
 			      json_string_value(json_object_get(event, "pmu")),
 			      json_string_value(json_object_get(event, "name")));
 		buffer_wrap(to, 4, text_columns(), title ? title : "the driver's event");
-		for (size_t k = 0; k < 5; k++) {
-			static const char *const keys[] = {"family", "unit", "terms", "evidence",
-							   "perf"};
+		for (size_t k = 0; k < 6; k++) {
+			static const char *const keys[] = {"family", "unit",     "terms",
+							   "where",  "evidence", "perf"};
 			const char *text = json_string_value(json_object_get(event, keys[k]));
+			bool code = k == 2 && json_is_string(json_object_get(event, "where"));
 
-			if (text && *text)
+			if (text && *text && !code)
 				sentence(to, keys[k], text);
 		}
 	}

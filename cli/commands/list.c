@@ -176,8 +176,13 @@ static void add_pmus(const struct uncore *u, const struct list_options *o, struc
 		pmus_cpus(&p, i, n, &cpus);
 		table_cell(t, "%s", name.data);
 		table_cell(t, "%zu", n);
-		table_cell(t, n > 1 ? "%u..." : "%u", uncore_pmu_type(pmu));
-		table_cell(t, "%s", buffer_text(&cpus));
+		if (uncore_pmu_is_device(pmu)) {
+			table_cell(t, "-");
+			table_cell(t, "-");
+		} else {
+			table_cell(t, n > 1 ? "%u..." : "%u", uncore_pmu_type(pmu));
+			table_cell(t, "%s", buffer_text(&cpus));
+		}
 		/* PMUs of one name may belong to several families. */
 		table_cell(t, "%s%s%s", family, identifier ? ", identifier " : "",
 			   identifier ? identifier : "");
@@ -218,7 +223,8 @@ static void event_row(struct table *t, const char *pmu, const struct uncore_alia
 	const char *title = event->title && !event->evidence ? event->title : "";
 	auto_buffer text = {0};
 
-	buffer_printf(&text, "%s%s%s", event->terms, *title ? "  " : "", title);
+	buffer_printf(&text, "%s%s%s", event->where ? event->where : event->terms,
+		      *title ? "  " : "", title);
 	table_cell(t, "%s/%s/", pmu, event->name);
 	table_cell(t, "%s", event->unit ? event->unit : "");
 	table_cell(t, "%s", from);
@@ -330,8 +336,9 @@ static bool list_text(const struct uncore *u, const struct list_options *o, stru
 static json_t *cpus(const struct uncore_pmu *pmu)
 {
 	json_t *array = json_array();
+	size_t count = uncore_pmu_is_device(pmu) ? 0 : uncore_pmu_cpu_count(pmu);
 
-	for (size_t i = 0; i < uncore_pmu_cpu_count(pmu); i++)
+	for (size_t i = 0; i < count; i++)
 		json_push(array, json_integer(uncore_pmu_cpu_at(pmu, i)));
 	return array;
 }
@@ -385,6 +392,7 @@ static json_t *events(const struct list_options *o, const struct uncore_pmu *pmu
 			{"snapshot", value_flag(event->snapshot)},
 			{"title", value_text(event->title)},
 			{"evidence", value_text(vendor ? "linux pmu-events" : event->evidence)},
+			{"where", value_text(event->where)},
 			{0},
 		};
 
@@ -398,7 +406,8 @@ static json_t *pmu_record(const struct uncore_pmu *pmu, json_t *matching)
 {
 	return json_record((const struct field[]){
 		{"name", value_text(uncore_pmu_name(pmu))},
-		{"type", value_count(uncore_pmu_type(pmu))},
+		{"type",
+		 uncore_pmu_is_device(pmu) ? value_none() : value_count(uncore_pmu_type(pmu))},
 		{"alias", value_text(uncore_pmu_alias(pmu))},
 		{"identifier", value_text(uncore_pmu_identifier(pmu))},
 		{"family", value_text(uncore_pmu_family(pmu))},

@@ -342,12 +342,30 @@ static void link_lines(struct uncore *u, int socket, struct buffer *to)
 	}
 }
 
-static void device_line(const struct uncore_device *d, size_t depth, struct buffer *to)
+struct self {
+	const struct uncore *u;
+	const struct uncore_device *device;
+};
+
+static bool counts_itself(const struct uncore_pmu *pmu, const void *self)
+{
+	const struct self *s = self;
+
+	return uncore_pmu_device(s->u, pmu) == s->device;
+}
+
+static void device_line(const struct uncore *u, const struct uncore_device *d, size_t depth,
+			struct buffer *to)
 {
 	auto_buffer text = {0};
 	size_t indent = 4 + 2 * (depth < DEEPEST ? depth : DEEPEST);
+	auto_pmus p;
 
 	device_text(&text, d);
+	pmus_select(&p, u, counts_itself, &(struct self){u, d});
+	for (size_t i = 0; i < p.count; i++)
+		buffer_printf(&text, "%s%s",
+			      i ? ", " : "; counts itself: ", uncore_pmu_name(p.items[i]));
 	buffer_wrap(to, indent, text_columns(), buffer_text(&text));
 }
 
@@ -366,7 +384,7 @@ static void tree_below(const struct uncore *u, size_t bridge, size_t depth, stru
 			more++;
 			continue;
 		}
-		device_line(d, depth, to);
+		device_line(u, d, depth, to);
 		if (d->is_bridge)
 			tree_below(u, i, depth + 1, to);
 		else
@@ -439,7 +457,7 @@ static void inner_lines(const struct uncore *u, int socket, struct buffer *to)
 		if (!begun)
 			buffer_puts(to, "  below no root port\n");
 		begun = true;
-		device_line(d, 0, to);
+		device_line(u, d, 0, to);
 	}
 	if (more && begun)
 		buffer_printf(to, "    and %zu without a name\n", more);
@@ -591,13 +609,19 @@ static struct value address(const struct uncore_device *d)
 	return value_text(d ? d->address : NULL);
 }
 
-static json_t *device_record(const struct uncore_device *d)
+static json_t *device_record(const struct uncore *u, const struct uncore_device *d)
 {
+	json_t *pmus = json_array();
 	const struct field link[] = {
 		{"speed", value_real(d->speed)},         {"width", known_count(d->width)},
 		{"max_speed", value_real(d->max_speed)}, {"max_width", known_count(d->max_width)},
 		{"rate", value_real(d->link_rate)},      {0},
 	};
+	auto_pmus p;
+
+	pmus_select(&p, u, counts_itself, &(struct self){u, d});
+	for (size_t i = 0; i < p.count; i++)
+		json_push(pmus, json_text(uncore_pmu_name(p.items[i])));
 
 	return json_record((const struct field[]){
 		{"address", address(d)},
@@ -613,6 +637,7 @@ static json_t *device_record(const struct uncore_device *d)
 		{"node", value_id(d->node)},
 		{"socket", value_id(d->socket)},
 		{"link", value_json(json_record(link))},
+		{"pmus", value_json(pmus)},
 		{0},
 	});
 }
@@ -668,7 +693,7 @@ json_t *topo_document(struct uncore *u)
 
 		if (d->is_port)
 			json_push(ports, port_record(d));
-		json_push(devices, device_record(d));
+		json_push(devices, device_record(u, d));
 	}
 	return json_document(u, fields);
 }

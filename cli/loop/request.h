@@ -37,7 +37,9 @@ struct request {
 	bool filtered; /* any of them is */
 	enum uncore_level level;
 	enum uncore_level default_level; /* without an option and in presets without one */
-	unsigned levels;    /* a bit for each level of rows that is shown; 0: only `level` */
+	unsigned levels; /* a bit for each level of rows that is shown; 0: only `level` */
+	/* With intervals of a second or more, devices are counted in the way that costs least. */
+	bool cheap;
 	bool tree;          /* rows of all levels, from the machine to the port */
 	uint64_t sample_ns; /* length of short samples; 0: none */
 	uint64_t above;     /* 0: 80, see request_above() */

@@ -25,11 +25,6 @@ struct pair {
 	struct buffer names, valueless; /* all of them, and those without a value */
 };
 
-static const struct uncore_device *device_of(const struct out *out, const struct uncore_row *row)
-{
-	return row->place->pmu ? uncore_pmu_device(out->setup.machine, row->place->pmu) : NULL;
-}
-
 /* Whether the row of the port has the device's traffic. */
 static bool counts(const struct out *out, const struct pair *p, const struct uncore_device *d)
 {
@@ -47,7 +42,7 @@ static bool is_part(const struct out *out, const struct pair *p, const struct un
 	const struct uncore_device *own = NULL;
 
 	if (cli_same(row->query->at_port, p->port->query->name))
-		own = device_of(out, row);
+		own = row->place->device;
 	return own && (!d || own == d) && counts(out, p, own);
 }
 
@@ -128,7 +123,7 @@ static void add_devices(const struct out *out, struct pair *p)
 		const struct uncore_device *d;
 		bool first = is_part(out, p, out->rows[i].row, NULL);
 
-		d = first ? device_of(out, out->rows[i].row) : NULL;
+		d = out->rows[i].row->place->device;
 		for (size_t k = 0; first && k < i; k++)
 			first = !is_part(out, p, out->rows[k].row, d);
 		if (first)

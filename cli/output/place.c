@@ -24,6 +24,7 @@ const struct place_member place_members[PLACE_COUNT] = {
 	[PLACE_ROLE] = {"role", NULL},
 	[PLACE_PMU] = {"pmu", NULL},
 	[PLACE_CPU] = {"cpu", NULL},
+	[PLACE_DEVICE] = {"device", NULL},
 };
 
 struct value place_value(const struct uncore_row_place *place, enum place_index member)
@@ -43,6 +44,8 @@ struct value place_value(const struct uncore_row_place *place, enum place_index 
 		return value_text(place->pmu ? uncore_pmu_name(place->pmu) : NULL);
 	case PLACE_CPU:
 		return value_id(place->cpu);
+	case PLACE_DEVICE:
+		return value_text(place->device ? place->device->address : NULL);
 	default:
 		return value_none();
 	}

@@ -18,7 +18,8 @@ enum place_index {
 	PLACE_PMU,
 	PLACE_CPU,
 	PLACE_PLACED, /* new members are added from here on: their fields end a record */
-	PLACE_COUNT = PLACE_PLACED,
+	PLACE_DEVICE = PLACE_PLACED,
+	PLACE_COUNT,
 };
 
 struct place_member {

@@ -187,16 +187,15 @@ static size_t line_of(const struct view_line *lines, const struct uncore_row *ro
 }
 
 /* Whether the device is below the root port, or below one that the PMU counts. */
-static bool is_below(struct uncore *u, const struct uncore_row *device,
-		     const struct uncore_row *row)
+static bool is_below(const struct uncore_row *device, const struct uncore_row *row)
 {
-	const struct uncore_device *d = uncore_pmu_device(u, device->place->pmu);
+	const struct uncore_device *d = device->place->device;
 
 	return d && d->port && devices_port_counted(row->place, d->port);
 }
 
 /* Moves the lines of devices behind the line above them; those of others to the end. */
-static void order_devices(struct uncore *u, struct view_line *lines, size_t count)
+static void order_devices(struct view_line *lines, size_t count)
 {
 	struct view_line *sorted = cli_realloc(NULL, count + 1, sizeof(*sorted));
 	size_t at = 0;
@@ -207,7 +206,7 @@ static void order_devices(struct uncore *u, struct view_line *lines, size_t coun
 		sorted[at++] = lines[i];
 		for (size_t k = 0; k < count; k++) {
 			if (!is_device(lines[k].row) || lines[k].placed ||
-			    !is_below(u, lines[k].row, lines[i].row))
+			    !is_below(lines[k].row, lines[i].row))
 				continue;
 			lines[k].placed = true;
 			sorted[at++] = lines[k];
@@ -220,7 +219,8 @@ static void order_devices(struct uncore *u, struct view_line *lines, size_t coun
 	free(sorted);
 }
 
-/* The largest lines come first. Idle ports and devices are hidden, unless there is only one line. */
+/* The largest lines come first. Idle ports and devices are hidden, unless there is only one
+ * line. */
 static void order(const struct out *out, struct view_line *lines, size_t count)
 {
 	const char *sort = out->setup.sort ? out->setup.sort : ports_sorts[0];
@@ -235,15 +235,13 @@ static void order(const struct out *out, struct view_line *lines, size_t count)
 		l->key = strcmp(sort, "share") == 0 ? fmax(l->share, 0) : l->key;
 	}
 	qsort(lines, count, sizeof(*lines), compare_lines);
-	order_devices(out->setup.machine, lines, count);
+	order_devices(lines, count);
 }
 
 /* Puts the share of the link, and the devices below as a note. */
 static void put_end(struct out *out, const struct view_line *line)
 {
 	const struct uncore_row_place *place = line->row->place;
-	const struct uncore_device *device =
-		is_device(line->row) ? uncore_pmu_device(out->setup.machine, place->pmu) : NULL;
 	struct table *t = &out->table;
 	auto_buffer below = {0};
 
@@ -253,8 +251,8 @@ static void put_end(struct out *out, const struct view_line *line)
 		table_cell(t, "?");
 	if (place->port)
 		devices_below(&below, out->setup.machine, place->port);
-	else if (device && !line->placed)
-		device_text(&below, device);
+	else if (place->device && !line->placed)
+		device_text(&below, place->device);
 	else if (place->pmu)
 		put_known(&below, out->setup.machine, place->pmu);
 	table_end_row(t, buffer_text(&below));

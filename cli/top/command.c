@@ -37,6 +37,7 @@ int cmd_top(struct cli *cli, int argc, char **argv)
 	bool shown = false, plain;
 	int status;
 
+	request->cheap = true;
 	stat_parse(cli, &o.stat, &syntax, argc, argv);
 	plain = print->output || print->file || print->summary || o.stat.dry_run ||
 		request->when.delay_ns || request->when.control || !isatty(STDOUT_FILENO);

@@ -316,6 +316,8 @@ const char *uncore_metric_missing(const struct uncore_metric *m)
 	}
 	if (!f->on_this_cpu)
 		unc_fail(&why, ENODEV, "%s: not for this CPU model", f->title);
+	else if (!f->pmu_count && f->source != UNC_SOURCE_KERNEL)
+		unc_fail(&why, ENODEV, "%s: this machine has none that count", f->title);
 	else if (!f->pmu_count)
 		unc_fail(&why, ENODEV, "no PMU named %s on this machine", f->patterns[0].name);
 	else if (!m->formula)
@@ -412,6 +414,11 @@ const char *uncore_metric_kernel_bug(const struct uncore_metric *m)
 	return unc_family_bug(m->family, true);
 }
 
+bool uncore_metric_is_of_device(const struct uncore_metric *m)
+{
+	return m->family->source != UNC_SOURCE_KERNEL;
+}
+
 const char *uncore_metric_kernel_note(const struct uncore_metric *m)
 {
 	return unc_family_bug(m->family, false);
@@ -432,6 +439,7 @@ size_t uncore_metric_event_count(const struct uncore_metric *m)
 		shown[i].name = event->name;
 		shown[i].title = event->title;
 		shown[i].evidence = event->evidence;
+		shown[i].where = event->where;
 		for (size_t k = 0; k < f->pmu_count; k++) {
 			struct unc_encoding encoding;
 

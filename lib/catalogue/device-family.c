@@ -138,10 +138,37 @@ int unc_device_reads(const struct unc_reader *r, const struct unc_yaml *node, vo
 	return err;
 }
 
+/* Where a count is, in words. */
+static void describe(const struct unc_device_read *read, struct unc_text *to)
+{
+	if (read->file)
+		unc_text_add(to, "%s", read->file);
+	if (read->has_attribute)
+		unc_text_add(to, ", attribute %u", read->attribute);
+	else if (read->bytes)
+		unc_text_add(to, ", %u byte%s at %u", read->bytes, read->bytes == 1 ? "" : "s",
+			     read->at);
+	else if (read->line)
+		unc_text_add(to, ", line %s, column %u", read->line, read->column);
+	else if (read->file)
+		unc_text_add(to, ", column %u", read->column);
+	if (read->field)
+		unc_text_add(to, "NVML field %u%s", read->field,
+			     read->all_links ? " of all links" : "");
+	else if (read->gpm)
+		unc_text_add(to, "NVML metric %u of GPM", read->gpm);
+	else if (read->call)
+		unc_text_add(to, "NVML");
+	if (read->versions)
+		unc_text_add(to, " (version %s)", read->versions);
+	if (read->cheap)
+		unc_text_add(to, " (cheap)");
+}
+
 int unc_device_event(const struct unc_reader *r, const struct unc_yaml *map, void *into)
 {
 	struct unc_event_def *event = into;
-	struct unc_text terms = {0};
+	struct unc_text terms = {0}, where = {0};
 
 	if (((struct unc_family *)r->context)->source == UNC_SOURCE_KERNEL)
 		return unc_reader_fail(r, map,
@@ -149,5 +176,10 @@ int unc_device_event(const struct unc_reader *r, const struct unc_yaml *map, voi
 	unc_text_add(&terms, UNC_DEVICE_TERM "=0x%llx",
 		     (unsigned long long)unc_device_code(event->name));
 	event->terms = unc_yaml_keep(r->file, unc_text_take(&terms));
-	return event->terms ? 0 : unc_nomem(r->e);
+	for (size_t i = 0; i < event->read_count; i++) {
+		unc_text_add(&where, "%s", i ? "; else " : "");
+		describe(&event->reads[i], &where);
+	}
+	event->where = unc_yaml_keep(r->file, unc_text_take(&where));
+	return event->terms && event->where ? 0 : unc_nomem(r->e);
 }

@@ -274,6 +274,7 @@ static int add_defs(struct uncore_pmu *p)
 		alias.snapshot = alias.snapshot || def->state;
 		alias.title = def->title;
 		alias.evidence = def->evidence;
+		alias.where = def->where;
 		if (UNC_ADD(&p->aliases, &p->alias_count, &alias) < 0)
 			return unc_nomem(p->error);
 	}

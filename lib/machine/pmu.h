@@ -88,6 +88,7 @@ struct unc_event_def {
 	const char *alias; /* the kernel's name, which is tried first; NULL: none */
 	const char *terms; /* format terms; NULL: none */
 	bool kernel_scale; /* the value is multiplied by the alias's .scale */
+	const char *where; /* for a device: `reads` in words; else NULL */
 	bool always;       /* never idle: if it does not move for long, the counter is stuck */
 	bool unfiltered;   /* a clock: the family's filters do not restrict it */
 	/* For a device: where the count is, in the order in which they are tried. */

@@ -306,6 +306,7 @@ class Row:
     port: Optional[str]
     role: Optional[str]
     channel: Optional[int]
+    device: Optional[str]  # of a device that counts itself: its PCI function
     value: Optional[float]
     low: Optional[float]
     high: Optional[float]

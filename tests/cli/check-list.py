@@ -107,6 +107,19 @@ def check_pmu(pmu, directory, online):
     compare(where, "caps", pmu["caps"], caps)
 
 
+def check_device(tree, pmu):
+    """One that counts itself, in files that are below a directory of its name."""
+    where = pmu["name"]
+    compare(where, "cpus", pmu["cpus"], [])
+    check(pmu["family"] and pmu["events"], f"{where}: has no events")
+    for event in pmu["events"]:
+        at = f"{where} event {event['name']}"
+        check(event["where"] and event["evidence"], f"{at}: {event}")
+        file = event["where"].split(",")[0]
+        check("NVML" in file or any(any(d.glob(f"{where}/{file}")) for d in (tree / "sys/class").glob("*")) or
+              any((tree / "sys/block").glob(f"{where}/{file}")), f"{at}: no file {file}")
+
+
 def check_metrics(metrics):
     """The data files' metrics: data tests have their values; here each has all that is promised."""
     for metric in metrics:
@@ -121,9 +134,13 @@ def check_tree(tree, listing):
     found = files(tree / "sys/bus/event_source/devices")
     online = online_of(tree)
     check(found, "the tree has no PMU: this test would test nothing")
-    names("the tree", "PMUs", [p["name"] for p in listing["pmus"]], list(found))
-    for pmu in listing["pmus"]:
+    pmus = [p for p in listing["pmus"] if p["type"] is not None]
+    names("the tree", "PMUs", [p["name"] for p in pmus], list(found))
+    for pmu in pmus:
         check_pmu(pmu, found[pmu["name"]], online)
+    for pmu in listing["pmus"]:
+        if pmu not in pmus:
+            check_device(tree, pmu)
     # Numbers in numeric order: uncore_imc_2 before uncore_imc_10.
     listed = [p["name"] for p in listing["pmus"]]
     key = lambda name: [int(x) if x.isdigit() else x for x in re.split(r"(\d+)", name)]

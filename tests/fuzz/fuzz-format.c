@@ -60,9 +60,9 @@ static void check_encoding(struct uncore_term *x, const char *alias_terms, const
 		*x,
 	};
 	struct uncore_alias aliases[] = {
-		{"both", "event=1", NULL, 1, false, false, NULL, NULL},
-		{"it", alias_terms, "MiB", 0.5, false, false, NULL, NULL},
-		{"read", "event=4", NULL, 1, false, false, NULL, NULL},
+		{"both", "event=1", NULL, 1, false, false, NULL, NULL, NULL},
+		{"it", alias_terms, "MiB", 0.5, false, false, NULL, NULL, NULL},
+		{"read", "event=4", NULL, 1, false, false, NULL, NULL, NULL},
 	};
 	struct uncore_pmu pmu = {
 		.name = (char[]){"fuzz_0"},

@@ -286,23 +286,27 @@ static void labels_of_places(void **state)
 	static int cpus[] = {0, 1, 2, 3};
 	static struct uncore_pmu each_cpu = {.name = (char *)"box_1", .cpus = {cpus, 4}},
 				 each_socket = {.name = (char *)"box_2", .cpus = {cpus, 2}},
-				 controller = {.name = (char *)"box_4", .cpus = {cpus, 2}};
+				 controller = {.name = (char *)"box_4", .cpus = {cpus, 2}},
+				 disk = {.name = (char *)"nvme0", .cpus = {cpus, 1}};
+	static const struct uncore_device function = {.address = "0000:38:00.0"};
 	static const struct uncore_device port = {.address = "0000:17:00.0", .doubt = "maybe"};
 	static const struct {
 		struct uncore_row_place place;
 		const char *labels; /* behind the family */
 	} cases[] = {
-		{{-1, -1, -1, NULL, NULL, NULL, -1}, ""},
-		{{0, -1, -1, NULL, NULL, NULL, -1}, ",socket=\"0\""},
-		{{1, 0, -1, NULL, NULL, NULL, -1}, ",socket=\"1\",node=\"0\""},
-		{{0, -1, -1, &each_socket, NULL, NULL, 0},
+		{{-1, -1, -1, NULL, NULL, NULL, -1, NULL}, ""},
+		{{0, -1, -1, NULL, NULL, NULL, -1, NULL}, ",socket=\"0\""},
+		{{1, 0, -1, NULL, NULL, NULL, -1, NULL}, ",socket=\"1\",node=\"0\""},
+		{{0, -1, -1, &each_socket, NULL, NULL, 0, NULL},
 		 ",socket=\"0\",channel=\"0\",pmu=\"box_2\""},
-		{{0, -1, -1, &controller, NULL, NULL, 3},
+		{{0, -1, -1, &controller, NULL, NULL, 3, NULL},
 		 ",socket=\"0\",controller=\"3\",pmu=\"box_4\""},
-		{{1, -1, 2, &each_socket, NULL, NULL, -1}, ",socket=\"1\",pmu=\"box_2\""},
-		{{-1, -1, 0, &each_cpu, NULL, NULL, -1}, ",pmu=\"box_1\",cpu=\"0\""},
-		{{-1, -1, -1, &each_cpu, NULL, NULL, -1}, ",pmu=\"box_1\""},
-		{{-1, -1, -1, NULL, &port, "GPU", -1}, ",port=\"0000:17:00.0\",role=\"GPU\""},
+		{{1, -1, 2, &each_socket, NULL, NULL, -1, NULL}, ",socket=\"1\",pmu=\"box_2\""},
+		{{-1, -1, 0, &each_cpu, NULL, NULL, -1, NULL}, ",pmu=\"box_1\",cpu=\"0\""},
+		{{-1, -1, -1, &each_cpu, NULL, NULL, -1, NULL}, ",pmu=\"box_1\""},
+		{{-1, -1, -1, NULL, &port, "GPU", -1, NULL}, ",port=\"0000:17:00.0\",role=\"GPU\""},
+		{{0, -1, 0, &disk, NULL, NULL, -1, &function},
+		 ",socket=\"0\",pmu=\"nvme0\",device=\"0000:38:00.0\""},
 	};
 
 	(void)state;

@@ -435,14 +435,15 @@ static void aliases_of_all_kinds(void **state)
 		{"empty.unit", "\n"},
 	};
 	static const struct uncore_alias want[] = {
-		{"alone.unit", "event=7", NULL, 1, false, false, NULL, NULL},
-		{"empty", "event=10", NULL, 1, false, false, NULL, NULL},
-		{"lane", "event=1,lane=?", NULL, 1, true, true, NULL, NULL},
-		{"long", "event=8", "0123456789012345678901234567890", 1, false, false, NULL, NULL},
-		{"plain.scale.x", "event=9", NULL, 1, false, false, NULL, NULL},
-		{"raw", "config=0x1f", NULL, 1, false, false, NULL, NULL},
-		{"read", "event=0x4", "MiB", 6.1e-5, false, false, NULL, NULL},
-		{"read.all", "event=0x5", NULL, 2.5, false, false, NULL, NULL},
+		{"alone.unit", "event=7", NULL, 1, false, false, NULL, NULL, NULL},
+		{"empty", "event=10", NULL, 1, false, false, NULL, NULL, NULL},
+		{"lane", "event=1,lane=?", NULL, 1, true, true, NULL, NULL, NULL},
+		{"long", "event=8", "0123456789012345678901234567890", 1, false, false, NULL, NULL,
+		 NULL},
+		{"plain.scale.x", "event=9", NULL, 1, false, false, NULL, NULL, NULL},
+		{"raw", "config=0x1f", NULL, 1, false, false, NULL, NULL, NULL},
+		{"read", "event=0x4", "MiB", 6.1e-5, false, false, NULL, NULL, NULL},
+		{"read.all", "event=0x5", NULL, 2.5, false, false, NULL, NULL, NULL},
 	};
 	const struct tree *t = *state;
 	const struct uncore_pmu *p;
