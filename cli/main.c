@@ -123,8 +123,9 @@ static const struct command commands[] = {
 		 "pcie.inbound.read.bandwidth,pcie.inbound.write.bandwidth,"
 		 "pcie.outbound.read.bandwidth,pcie.outbound.write.bandwidth,"
 		 "pcie.inbound.read.latency,pcie.inbound.complex?.bandwidth,else,pcie.in.bandwidth,pcie.out.bandwidth,"
-		 "else,pcie.*.bandwidth,pcie.*.utilization,pcie.*.latency,and,device.pcie.*bandwidth,"
-		 "storage.*.bandwidth,network.*.bandwidth",
+		 "else,pcie.*.bandwidth,pcie.*.utilization,pcie.*.latency,and,"
+		 "device.pcie.inbound.*.bandwidth,device.pcie.bandwidth,storage.*.bandwidth,"
+		 "network.*.bandwidth",
 	 .output = "ports", .level = UNCORE_LEVEL_PORT, .view = &pcie_all},
 	{"link", "Traffic between sockets and to accelerators", .run = cmd_stat,
 	 .metrics = "link.out.bandwidth,link.in.bandwidth*,link.?.out.bandwidth,"

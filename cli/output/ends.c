@@ -151,32 +151,38 @@ static void put_others(struct buffer *to, const struct out *out, const struct pa
 		buffer_printf(to, " and %zu more", others - OTHERS_SHOWN);
 }
 
-static void put_verdict(struct buffer *to, const struct out *out, const struct pair *p)
+/* The verdict, and as a note what may be the reason. */
+static const char *judge(const struct out *out, const struct pair *p, struct buffer *note)
 {
 	double port = p->port->value;
 	auto_buffer others = {0};
 
 	if (!isfinite(port)) {
-		buffer_puts(to, "cannot tell: the port has no value");
-	} else if (p->low > port * (1 + AGREE) + IDLE) {
-		buffer_puts(to, p->switched ? "device more: peer-to-peer traffic below the switch"
-					    : "device more: peer-to-peer traffic, small packets, "
-					      "or one of them is wrong");
-	} else if (p->valueless.len) {
-		buffer_printf(to, "cannot tell: %s has no value", p->valueless.data);
-	} else if (port < IDLE && p->sum < IDLE) {
-		buffer_puts(to, "idle");
-	} else if (p->high >= port * (1 - AGREE) - IDLE) {
-		buffer_puts(to, "agree");
-	} else {
-		put_others(&others, out, p);
-		if (others.len)
-			buffer_printf(to, "port more: other devices %s (%s)",
-				      p->socket ? "of the socket" : "below it", others.data);
-		else
-			buffer_puts(to, "port more: descriptors, traffic that the device does "
-					"not count, or one of them is wrong");
+		buffer_puts(note, "the port has no value");
+		return "cannot tell";
 	}
+	if (p->low > port * (1 + AGREE) + IDLE) {
+		buffer_puts(note, p->switched ? "peer-to-peer traffic below the switch"
+					      : "peer-to-peer traffic, small packets, or one of "
+						"them is wrong");
+		return "device more";
+	}
+	if (p->valueless.len) {
+		buffer_printf(note, "no value of %s", p->valueless.data);
+		return "cannot tell";
+	}
+	if (port < IDLE && p->sum < IDLE)
+		return "idle";
+	if (p->high >= port * (1 - AGREE) - IDLE)
+		return "agree";
+	put_others(&others, out, p);
+	if (others.len)
+		buffer_printf(note, "other devices %s: %s",
+			      p->socket ? "of the socket" : "below it", others.data);
+	else
+		buffer_puts(note, "descriptors, traffic that the device does not count, or one of "
+				  "them is wrong");
+	return "port more";
 }
 
 static void put_pair(struct out *out, const struct pair *p)
@@ -188,9 +194,9 @@ static void put_pair(struct out *out, const struct pair *p)
 					   .quality = p->valued && p->valueless.len ? UNCORE_PARTIAL
 										    : p->quality};
 	struct table *t = &out->table;
-	auto_buffer verdict = {0};
+	auto_buffer note = {0};
+	const char *verdict = judge(out, p, &note);
 
-	put_verdict(&verdict, out, p);
 	if (place->port)
 		table_cell(t, "%s", place->port->address);
 	else
@@ -202,8 +208,9 @@ static void put_pair(struct out *out, const struct pair *p)
 		table_cell(t, "%.3f", p->sum / p->port->value);
 	else
 		table_cell(t, "-");
+	table_cell(t, "%s", verdict);
 	table_cell(t, "%s", p->names.data);
-	table_end_row(t, verdict.data);
+	table_end_row(t, note.data);
 }
 
 static void put_legend(struct out *out, size_t pairs, size_t devices)
@@ -263,6 +270,7 @@ void ends_output_window(struct out *out)
 						      {"AT THE PORT", TABLE_RIGHT | TABLE_RATE},
 						      {"AT THE DEVICES", TABLE_RIGHT | TABLE_RATE},
 						      {"RATIO", TABLE_RIGHT},
+						      {"VERDICT", 0},
 						      {"DEVICES", 0},
 						      {NULL, 0}};
 	size_t pairs = 0, devices = 0;

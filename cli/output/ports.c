@@ -314,7 +314,7 @@ static void put_sum(struct out *out)
 	for (size_t i = 0; i < out->metric_count; i++) {
 		const struct uncore_row_query query = {.unit = "B/s"};
 		struct uncore_row sum = {.query = &query, .quality = UNCORE_MEASURED};
-		bool adds = true, any = false;
+		bool adds = true, any = false, counted = false;
 
 		for (size_t k = 0; k < out->row_count; k++) {
 			const struct uncore_row *row = out->rows[k].row;
@@ -326,6 +326,7 @@ static void put_sum(struct out *out)
 			if (quality == UNCORE_UNAVAILABLE)
 				quality = UNCORE_PARTIAL;
 			adds = adds && strcmp(row->query->unit, "B/s") == 0;
+			counted = true;
 			sum.value += isfinite(row->value) ? row->value : 0;
 			any = any || isfinite(row->value);
 			if (quality > sum.quality)
@@ -333,7 +334,7 @@ static void put_sum(struct out *out)
 		}
 		if (!any)
 			sum.value = NAN;
-		if (adds)
+		if (adds && counted)
 			out_value(t, &sum);
 		else
 			table_cell(t, "%s", "");
@@ -381,11 +382,14 @@ static bool remove_idle(struct out *out, const struct view_line *lines)
 
 static void put_legend(struct out *out, const struct view_line *lines, size_t count)
 {
-	bool ports = false, devices = false, directed = false, one_way = false, summed = count > 1;
+	bool ports = false, devices = false, directed = false, one_way = false, shares = false,
+	     summed = count > 1;
 	char text[200];
 
 	put_idle(out, lines, count, false);
 	put_idle(out, lines, count, true);
+	for (size_t i = 0; i < count; i++)
+		shares = shares || (isfinite(lines[i].share) && !lines[i].hidden);
 	for (size_t i = 0; i < out->row_count; i++) {
 		const struct uncore_row_place *place = out->rows[i].row->place;
 		const struct uncore_row_query *query = out->rows[i].row->query;
@@ -411,7 +415,7 @@ static void put_legend(struct out *out, const struct view_line *lines, size_t co
 		out_once(out, "IN, OUT: by direction, from any source.");
 	if (devices)
 		out_once(out, "Indented: what devices count themselves.");
-	if (ports)
+	if (ports || shares)
 		out_once(out, "OF LINK: the largest bandwidth as a share of the link's capacity in "
 			      "one direction.");
 	if (ports && summed)

@@ -150,6 +150,11 @@ static bool fits(const struct finder *f, const char *directory)
 	return fit;
 }
 
+static int compare_texts(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
 /* Adds the devices of a glob of which everything before `rest` is a directory. -ENOMEM. */
 static int add_devices(struct finder *f, const char *directory, const char *rest, size_t depth)
 {
@@ -175,6 +180,9 @@ static int add_devices(struct finder *f, const char *directory, const char *rest
 	next = rest + begin + n;
 	path = UNC_PATH("%s%.*s", directory, (int)begin, rest);
 	r = unc_root_list(f->root, path, &names) == -ENOMEM ? -ENOMEM : 0;
+	/* Devices are numbered by their addresses, which are hexadecimal: 4b comes after 27. */
+	if (names.count && strstr(f->rule->name, "{n}"))
+		qsort(names.items, names.count, sizeof(*names.items), compare_texts);
 	for (size_t i = 0; r == 0 && i < names.count; i++) {
 		if (!unc_glob_matches(UNC_PATH("%.*s", (int)n, rest + begin), names.items[i]) ||
 		    matches_one(f->rule->except, names.items[i]))

@@ -1,0 +1,217 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# Devices that count themselves, below the root ports that count them, too: what every command shows of them, and both
+# ends of a link in one line.
+
+load helpers
+
+setup_file() {
+	"$MACHINES/make-devices" "$BATS_FILE_TMPDIR"
+	export SPR_DEVICES=sim:$BATS_FILE_TMPDIR/spr-devices.yaml,step=1s
+	export SPR_SWITCH=sim:$BATS_FILE_TMPDIR/spr-switch.yaml,step=1s
+	export ZEN4_DEVICES=sim:$BATS_FILE_TMPDIR/zen4-devices.yaml,step=1s
+}
+
+# changed NAME EVENT RATE...: the simulation of a machine in which events have other rates.
+changed() {
+	local name=$1 yaml=$BATS_FILE_TMPDIR/changed-$BATS_TEST_NUMBER.yaml
+
+	shift
+	cp "$BATS_FILE_TMPDIR/$name.yaml" "$yaml"
+	while [ $# -gt 1 ]; do
+		grep -q "{pmu: ${1%/*}, event: \"\\?${1#*/}" "$yaml" || fail "no rate of $1"
+		sed -i "s|\({pmu: ${1%/*}, event: \"\?${1#*/}\"\?\), constant: [^}]*}|\1, $2}|" "$yaml"
+		shift 2
+	done
+	simulation=sim:$yaml,step=1s
+}
+
+# verdicts SOURCE: "PORT DIRECTION VERDICT" of each line of --ends.
+verdicts() {
+	expect 0 "$UNCORE" --source "$1" pcie --ends
+	awk '/^[^ ]+ +(read|write) / { match($0, /(agree|idle|device more|port more|cannot tell)/)
+		print $1, $2, substr($0, RSTART, RLENGTH) }' <<<"$output"
+}
+
+@test "pcie: devices are below their ports, what they read and write in the columns of the port" {
+	expect 0 "$UNCORE" --source "$SPR_DEVICES" pcie
+	shows $'\n0000:26:01\\.0 +32 GT/s x16 +40\\.00 GB/s ! +20\\.00 GB/s !.*\n +0000:27:00\\.0 card0 .*\n  nvidia_gpu_0 +40\\.00 GB/s +20\\.00 GB/s +n/a +n/a +63\\.48 %' \
+		$'\n0000:48:01\\.0 .*\n +0000:49:00\\.0 card1 .*\n  nvidia_gpu_1 +24\\.00 GB/s +10\\.00 GB/s' \
+		$'\n0000:15:01\\.0 .*\n.*\n  ens1np0 +8\\.000 GB/s +12\\.00 GB/s' \
+		$'\n0000:37:01\\.0 .*\n.*\n  nvme0 +2\\.048 GB/s +6\\.144 GB/s +n/a +n/a +39\\.00 %' \
+		$'\n1 idle device: nvme1\n' 'Indented: what devices count themselves'
+	# The sum is that of the ports: a byte of a device is in it once.
+	shows $'\nsum +74\\.12 GB/s ! +48\\.26 GB/s !'
+}
+
+@test "pcie: devices of a socket whose ports are counted together are behind it, with their names" {
+	expect 0 "$UNCORE" --source "$ZEN4_DEVICES" pcie
+	shows $'\namd_df +43\\.46 GB/s +31\\.19 GB/s' \
+		$'\n  nvidia_gpu_0 +20\\.00 GB/s +10\\.00 GB/s .*\n +0000:c1:00\\.0 card0 ' \
+		$'\n  nvme0 +1\\.024 GB/s +5\\.120 GB/s .*32\\.50 %\n' $'\nsum +43\\.46 GB/s +31\\.19 GB/s' \
+		$'\n1 idle device: enp97s0f1np1\n'
+}
+
+@test "pcie: a guest has the devices alone" {
+	local sim=$BATS_TEST_TMPDIR/guest.yaml
+
+	{
+		printf '%s\n' 'sim: guest' 'title: x' "machine: $BATS_FILE_TMPDIR/zen4-devices.txt" 'seed: 1' 'rates:'
+		grep 'pmu: \(enp97\|nvme0\|nvidia_gpu_0\)' "$BATS_FILE_TMPDIR/zen4-devices.yaml"
+	} >"$sim"
+	sed '/event_source\/devices\/amd/d' "$BATS_FILE_TMPDIR/zen4-devices.txt" >"$BATS_TEST_TMPDIR/guest.txt"
+	sed -i "s|^machine: .*|machine: ./guest.txt|" "$sim"
+	expect 0 "$UNCORE" --source "sim:$sim,step=1s" pcie
+	shows $'\nDEVICE +IN READ +IN WRITE +OF LINK\n  nvidia_gpu_0 +20\\.00 GB/s ' $'\n  nvme0 ' \
+		'OF LINK: the largest bandwidth' $'\n1 idle device: enp97s0f1np1\n'
+	[[ ! $output =~ nvidia_gpu_1 ]] || fail 'a device without rates is simulated'
+	expect 0 "$UNCORE" --source "sim:$sim,step=1s" pcie --ends
+	shows 'No device that counts itself is below a root port that is counted: there is nothing to compare'
+}
+
+@test "pcie --ends: both ends agree; idle ones are called so" {
+	[ "$(verdicts "$SPR_DEVICES" | sort | uniq -c | awk '{ print $2, $3, $4 }' | paste -s -d ,)" = \
+		'0000:15:01.0 read agree,0000:15:01.0 write agree,0000:26:01.0 read agree,0000:26:01.0 write agree,0000:37:01.0 read agree,0000:37:01.0 write agree,0000:37:03.0 read idle,0000:37:03.0 write idle,0000:48:01.0 read agree,0000:48:01.0 write agree' ] ||
+		fail "$(verdicts "$SPR_DEVICES")"
+	expect 0 "$UNCORE" --source "$SPR_DEVICES" pcie --ends
+	shows 'PORT +DIRECTION +AT THE PORT +AT THE DEVICES +RATIO +VERDICT +DEVICES' \
+		$'\n0000:15:01\\.0 +read +8\\.060 GB/s ! +8\\.000 GB/s +0\\.993 +agree +ens1np0\n' \
+		$'\n0000:37:03\\.0 +write +0 B/s ! +0 B/s +- +idle +nvme1\n' 'RATIO: devices / port'
+	expect 0 "$UNCORE" --source "$ZEN4_DEVICES" pcie --ends
+	shows $'\namd_df +read +43\\.46 GB/s +43\\.42 GB/s +0\\.999 +agree +nvidia_gpu_0, nvidia_gpu_1, nvme0,' \
+		$'\namd_df +write +31\\.19 GB/s +31\\.12 GB/s +0\\.998 +agree '
+}
+
+@test "pcie --ends: devices below a switch move more than passes the port" {
+	expect 0 "$UNCORE" --source "$SPR_SWITCH" pcie --ends
+	shows $'\n0000:48:01\\.0 +read +6\\.000 GB/s ! +26\\.00 GB/s +4\\.333 +device more +nvidia_gpu_1, nvidia_gpu_2, ens2np0\n +peer-to-peer traffic below the switch\n' \
+		$'\n0000:48:01\\.0 +write +4\\.000 GB/s ! +24\\.00 GB/s +6\\.000 +device more '
+	[ "$(verdicts "$SPR_SWITCH" | grep -c agree)" -eq 6 ] || fail 'the other ports'
+	# A device that is directly below its port has no peer there.
+	changed spr-devices nvme0/read_sectors 'constant: 13e6'
+	expect 0 "$UNCORE" --source "$simulation" pcie --ends
+	shows $'0000:37:01\\.0 +write .* device more +nvme0\n +peer-to-peer traffic, small packets, or one of them is wrong'
+}
+
+@test "pcie --ends: the port moves more, by other devices below it or by what the device does not count" {
+	changed spr-devices nvme0/write_sectors 'constant: 2e6'
+	expect 0 "$UNCORE" --source "$simulation" pcie --ends
+	shows $'0000:37:01\\.0 +read +2\\.060 GB/s ! +1\\.024 GB/s +0\\.497 +port more +nvme0\n +descriptors, traffic that the device does not count, or one of them is wrong'
+	grep -v 'pmu: nvidia_gpu_[12]' "$BATS_FILE_TMPDIR/spr-switch.yaml" >"$BATS_FILE_TMPDIR/no-gpu.yaml"
+	expect 0 "$UNCORE" --source "sim:$BATS_FILE_TMPDIR/no-gpu.yaml,step=1s" pcie --ends
+	shows $'0000:48:01\\.0 +read .* port more +ens2np0\n +other devices below it: card1 renderD129, card2 renderD130\n'
+	grep -v 'pmu: nvidia_gpu' "$BATS_FILE_TMPDIR/zen4-devices.yaml" >"$BATS_FILE_TMPDIR/no-gpu4.yaml"
+	expect 0 "$UNCORE" --source "sim:$BATS_FILE_TMPDIR/no-gpu4.yaml,step=1s" pcie --ends
+	shows $'amd_df +read .* port more .*\n +other devices of the socket: card0 renderD128, card1 renderD129\n'
+}
+
+@test "pcie --ends: without the value of one end there is no verdict, unless the rest is too much" {
+	changed spr-devices nvme0/read_sectors 'constant: 1, refuse: EIO'
+	expect 0 "$UNCORE" --source "$simulation" pcie --ends
+	shows $'0000:37:01\\.0 +write +6\\.170 GB/s ! +- +- +cannot tell +nvme0\n +no value of nvme0\n' \
+		$'0000:37:01\\.0 +read .* agree +nvme0\n'
+	changed spr-devices 'uncore_iio_4/event=0x83,umask=0x01,ch_mask=0x01,fc_mask=0x07' 'constant: 1, refuse: EIO'
+	expect 0 "$UNCORE" --source "$simulation" pcie --ends
+	shows $'0000:37:01\\.0 +write +- +6\\.144 GB/s +- +cannot tell +nvme0\n +the port has no value\n'
+	changed spr-switch ens2np0/received_bytes 'constant: 1, refuse: EIO'
+	expect 0 "$UNCORE" --source "$simulation" pcie --ends
+	shows $'0000:48:01\\.0 +write +4\\.000 GB/s ! +20\\.00 GB/s ! +5\\.000 +device more +nvidia_gpu_1, nvidia_gpu_2, ens2np0\n'
+}
+
+# The port of an adapter has all bytes, and its interface a part of them (IPoIB): they are not added up.
+@test "pcie --ends: a device that two families count is added once, with the larger of them" {
+	local tree=$BATS_TEST_TMPDIR/ib
+
+	unpack "$BATS_FILE_TMPDIR/spr-devices.txt" "$tree"
+	mkdir -p "$tree/sys/class/infiniband/mlx5_0/ports/1/counters"
+	echo 5 >"$tree/sys/class/infiniband/mlx5_0/ports/1/counters/port_xmit_data"
+	ln -s ../../../devices/pci0000:15/0000:15:01.0/0000:16:00.0 "$tree/sys/class/infiniband/mlx5_0/device"
+	{
+		sed "s|^machine:.*|machine: $tree|" "$BATS_FILE_TMPDIR/spr-devices.yaml"
+		printf '  - {pmu: mlx5_0_port_1, event: %s_words, constant: %s}\n' received 3.01e9 transmitted 1e9
+	} >"$BATS_TEST_TMPDIR/ib.yaml"
+	expect 0 "$UNCORE" --source "sim:$BATS_TEST_TMPDIR/ib.yaml,step=1s" pcie --ends
+	shows $'0000:15:01\\.0 +write +12\\.09 GB/s ! +12\\.04 GB/s +0\\.996 +agree +mlx5_0_port_1\n' \
+		$'0000:15:01\\.0 +read +8\\.060 GB/s ! +8\\.000 GB/s +0\\.993 +agree +ens1np0\n'
+}
+
+@test "JSON and CSV: rows of devices have their PCI function, those of ports the port" {
+	local command
+
+	for command in pcie 'pcie --ends'; do
+		# shellcheck disable=SC2086 # words
+		expect 0 "$UNCORE" --source "$SPR_DEVICES" $command -j
+		helper check-rows json simulated <<<"$output"
+		helper check-schema <<<"$output"
+		[ "$(jq -r 'select(.pmu == "nvme0" and .name == "storage.read.bandwidth") |
+			"\(.device) \(.port) \(.value) \(.socket)"' <<<"$output")" = '0000:38:00.0 null 6144000000 0' ] ||
+			fail 'the row of a disk'
+		[ "$(jq -r 'select(.port == "0000:37:01.0" and .name == "pcie.inbound.write.bandwidth") |
+			"\(.device) \(.value)"' <<<"$output")" = 'null 6170000000' ] || fail 'the row of its port'
+		[ "$(jq -r 'select(.device) | .device' <<<"$output" | sort -u | paste -s -d ' ')" = \
+			'0000:16:00.0 0000:27:00.0 0000:38:00.0 0000:39:00.0 0000:49:00.0' ] || fail 'the devices'
+		# shellcheck disable=SC2086 # words
+		expect 0 "$UNCORE" --source "$SPR_DEVICES" $command --csv
+		helper check-rows csv simulated <<<"$output"
+		grep -q ',nvidia_gpu_0,.*,0000:27:00\.0$' <<<"$output" || fail 'CSV'
+	done
+}
+
+@test "--device and --port select a device with its port" {
+	local filter
+
+	for filter in '--device nvme0' '--device 0000:38:00.0' '--port 0000:37:01.0'; do
+		# shellcheck disable=SC2086 # words
+		expect 0 "$UNCORE" --source "$SPR_DEVICES" pcie $filter
+		shows $'\n0000:37:01\\.0 .*\n.*\n  nvme0 +2\\.048 GB/s +6\\.144 GB/s'
+		[[ ! $output =~ nvidia_gpu|ens1np0|nvme1 ]] || fail "$filter: other devices"
+		# shellcheck disable=SC2086 # words
+		expect 0 "$UNCORE" --source "$SPR_DEVICES" pcie --ends $filter
+		[ "$(grep -c '^0000' <<<"$output")" -eq 2 ] || fail "$filter: two lines"
+		shows 'read .* agree +nvme0' 'write .* agree +nvme0'
+	done
+}
+
+@test "topo and list: devices count themselves under a name, without type and CPUs" {
+	expect 0 "$UNCORE" --source "$SPR_DEVICES" topo
+	shows '0000:38:00\.0 nvme0 .*\(nvme\); counts itself: nvme0' '0000:16:00\.0 .*; counts itself: ens1np0' \
+		'0000:27:00\.0 .*counts itself: nvidia_gpu_0'
+	expect 0 "$UNCORE" --source "$SPR_DEVICES" topo -j
+	helper check-schema <<<"$output"
+	[ "$(jq -c '.devices[] | select(.pmus != []) | [.address, .pmus]' <<<"$output" | paste -s -d ' ')" = \
+		'["0000:16:00.0",["ens1np0"]] ["0000:27:00.0",["nvidia_gpu_0"]] ["0000:38:00.0",["nvme0"]] ["0000:39:00.0",["nvme1"]] ["0000:49:00.0",["nvidia_gpu_1"]]' ] ||
+		fail 'the names'
+	expect 0 "$UNCORE" --source "$SPR_DEVICES" list
+	shows $'\nnvme0 +1 +- +- +nvme' $'\nnvidia_gpu_\\{0,1\\} +2 +- +- +nvidia-gpu' \
+		$'\nnvme0/read_sectors/ +nvme +nvme\\*n\\*/stat, column 3' \
+		$'\nnvidia_gpu/power/ +nvidia-gpu +NVML field 186'
+	expect 0 "$UNCORE" --source "$SPR_DEVICES" list -j
+	helper check-schema <<<"$output"
+	[ "$(jq -c '.pmus[] | select(.name == "nvme0") | [.type, .cpus, .events[0].where]' <<<"$output")" = \
+		'[null,[],"nvme*n*/stat, column 3"]' ] || fail 'JSON'
+}
+
+@test "GPUs are numbered by their addresses, which are hexadecimal" {
+	expect 0 "$UNCORE" --source "$SPR_SWITCH" topo -j
+	[ "$(jq -r '.devices[] | select(.pmus[0] // "" | startswith("nvidia")) | "\(.address) \(.pmus[0])"' <<<"$output" |
+		paste -s -d ' ')" = '0000:27:00.0 nvidia_gpu_0 0000:4b:00.0 nvidia_gpu_1 0000:4c:00.0 nvidia_gpu_2' ] ||
+		fail 'the numbers'
+}
+
+@test "explain says where a device has its counts, and nothing of perf and cpumasks" {
+	expect 0 "$UNCORE" --source "$SPR_DEVICES" explain nvme/storage.read.bandwidth
+	shows 'nvme0/read_sectors/ is in /sys/class/nvme/nvme0: nvme\*n\*/stat, column 3; 2 devices' \
+		'Each device counts itself, and no PMU of the kernel is read'
+	[[ ! $output =~ perf\ |cpumask ]] || fail 'perf or cpumasks'
+	expect 0 "$UNCORE" --source "$SPR_DEVICES" explain nvidia-gpu/device.power
+	shows 'nvidia_gpu_0/power/ is NVML field 186'
+	expect 0 "$UNCORE" --root "$SPR" explain nvme/storage.read.bandwidth
+	shows 'missing +NVMe controllers: this machine has none that count'
+	[[ ! $output =~ cpumask ]] || fail 'cpumasks'
+	expect 0 "$UNCORE" --source "$SPR_DEVICES" explain nvme0/reads/
+	shows 'where +nvme\*n\*/stat, column 1'
+	[[ ! $output =~ perf\ stat|terms ]] || fail 'what perf cannot count'
+	expect 0 "$UNCORE" --source "$SPR_DEVICES" explain nvme/storage.read.bandwidth -j
+	helper check-schema <<<"$output"
+	[ "$(jq -c '.metrics[0] | [.perf, .events[0].where]' <<<"$output")" = '[null,"nvme*n*/stat, column 3"]' ] || fail JSON
+}
