@@ -32,20 +32,23 @@ static void take_function(const char *link, char into[static 16])
 	}
 }
 
-/* The PCI function of a directory: the last one in the links that lead to it. */
+/* The PCI function of a directory: the last one in the links that lead to it. What is before the
+ * first glob of the rule is a directory of the kernel, and no link. */
 static void find_function(const struct finder *f, const char *directory, char into[static 16])
 {
-	for (const char *end = directory; end; end = strchr(end + 1, '/')) {
-		char *link = NULL;
-		size_t n = strcspn(end + 1, "/");
+	const char *rule = f->rule->directories;
+	size_t at = strcspn(rule, "*?[");
 
-		if (unc_root_link(f->root,
-				  UNC_PATH("%.*s", (int)((size_t)(end + 1 - directory) + n),
-					   directory),
-				  &link) == 0)
+	if (!rule[at])
+		at = 0;
+	do {
+		char *link = NULL;
+
+		at += strcspn(directory + at, "/");
+		if (unc_root_link(f->root, UNC_PATH("%.*s", (int)at, directory), &link) == 0)
 			take_function(link, into);
 		free(link);
-	}
+	} while (directory[at++] == '/');
 }
 
 /* Adds the name of a directory. Characters that a PMU's name cannot have in an event are
