@@ -32,8 +32,8 @@ static void take_function(const char *link, char into[static 16])
 	}
 }
 
-/* The PCI function of a directory: the last one in the links that lead to it. What is before the
- * first glob of the rule is a directory of the kernel, and no link. */
+/* The PCI function of a directory: the last one in the links that lead to it. The directories
+ * before the first glob of the rule are the kernel's, and no links. */
 static void find_function(const struct finder *f, const char *directory, char into[static 16])
 {
 	const char *rule = f->rule->directories;
