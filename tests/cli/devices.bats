@@ -299,6 +299,8 @@ measured 0 null' ] || fail "$rows"
 	printf "$lines" 5 15 >"$at/aer_dev_correctable"
 	counts -M 'device.pcie.errors,device.pcie.replays' -e pcie_card0/bad_tlps/ -- sh -c "printf '$lines' 25 35 >$at/aer_dev_correctable"
 	[ "$(input device.pcie.errors errors) $(input device.pcie.replays replay_timeouts) $(row pcie_card0/bad_tlps/ .value)" = '20 20 0' ]
+	counts -M device.pcie.errors.received -- sh -c "printf '$lines' 25 35 | sed 's/BadDLLP 3/BadDLLP 13/' >$at/aer_dev_correctable"
+	[ "$(input device.pcie.errors.received bad_dllps)" = 10 ]
 }
 
 # The promise of uncore-data(5): lines of YAML, and no C.
