@@ -19,8 +19,11 @@
  *   lost GPU FROM TO               the GPU does not answer
  *   mig GPU, vgpu GPU
  *   crash AT, hang FROM TO         in any call
+ *
+ * If UNCORE_CUDA_LOG names a file, each GPU also moves what tests/cuda/libcuda.c writes to it.
  */
 #include <math.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -33,6 +36,7 @@
 
 #define LINES 64
 #define WORDS 3
+#define PEAK (2 * 2619e6 * 5120 / 8) /* of the memory of an H100, in bytes per second */
 
 static struct line {
 	char name[16];
@@ -101,6 +105,63 @@ static bool holds(const char *name, double first)
 	return false;
 }
 
+/* What a stand-in for CUDA copies: "h2d BYTES BEGIN END", in nanoseconds. */
+#define COPIES 64
+static struct copy {
+	char kind[8];
+	double bytes, begin, end;
+} copies[COPIES]; /* that have not ended */
+static int copy_count;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+static struct sums {
+	double h2d, d2h, d2d;
+} ended;
+
+static void add_copy(struct sums *to, const struct copy *c, double share)
+{
+	double *sum = strcmp(c->kind, "h2d") == 0   ? &to->h2d
+		      : strcmp(c->kind, "d2h") == 0 ? &to->d2h
+						    : &to->d2d;
+
+	*sum += c->bytes * fmin(fmax(share, 0), 1);
+}
+
+/* The sums until now. */
+static struct sums copied(void)
+{
+	static FILE *file;
+	const char *path = getenv("UNCORE_CUDA_LOG");
+	double at = seconds_of(CLOCK_MONOTONIC) * 1e9;
+	struct copy c;
+	struct sums sums;
+	int kept = 0;
+
+	pthread_mutex_lock(&lock);
+	for (int i = 0; i < copy_count; i++)
+		if (copies[i].end <= at)
+			add_copy(&ended, &copies[i], 1);
+		else
+			copies[kept++] = copies[i];
+	copy_count = kept;
+	file = file ? file : path ? fopen(path, "r") : NULL;
+	while (file && copy_count < COPIES) {
+		clearerr(file);
+		if (fscanf(file, "%7s %lf %lf %lf", c.kind, &c.bytes, &c.begin, &c.end) != 4)
+			break;
+		if (c.end <= at)
+			add_copy(&ended, &c, 1);
+		else
+			copies[copy_count++] = c;
+	}
+	sums = ended;
+	for (int i = 0; i < copy_count; i++)
+		add_copy(&sums, &copies[i],
+			 (at - copies[i].begin) / (copies[i].end - copies[i].begin));
+	pthread_mutex_unlock(&lock);
+	return sums;
+}
+
 /* The bytes up to a time. */
 static double moved(const char *name, double at)
 {
@@ -118,12 +179,14 @@ static double moved(const char *name, double at)
 
 static double received(double at)
 {
-	return moved("h2d", at) * 276 / 256;
+	return (moved("h2d", at) + copied().h2d) * 276 / 256;
 }
 
 static double transmitted(double at)
 {
-	return moved("d2h", at) * 280 / 256 + moved("h2d", at) * 24 / 256;
+	const struct sums sums = copied();
+
+	return (moved("d2h", at) + sums.d2h) * 280 / 256 + (moved("h2d", at) + sums.h2d) * 24 / 256;
 }
 
 /* What every call does. */
@@ -295,7 +358,7 @@ int nvmlGpmSampleGet(nvml_device d, void *sample)
 	s->at = now();
 	s->rx = received(s->at);
 	s->tx = transmitted(s->at);
-	s->memory = s->at * word("memory", 0, 0);
+	s->memory = s->at * word("memory", 0, 0) + 2 * copied().d2d / PEAK;
 	return 0;
 }
 
