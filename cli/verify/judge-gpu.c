@@ -127,6 +127,15 @@ static bool is_near(const struct judged *j, const struct prediction *p)
 
 /* ---- checks ---- */
 
+/* Where nothing is expected, there is a verdict only if something is counted. */
+static bool check_expected(struct judged *j)
+{
+	const struct prediction p = predict(j, model_of(j->cell));
+
+	j->not_judged = p.counted <= 0 && !(fabs(j->slope) > ASTRAY + j->tolerance);
+	return j->not_judged;
+}
+
 /* The data of one GPU must not be counted by another one. */
 static bool check_others(struct judged *j)
 {
@@ -202,20 +211,17 @@ static bool check_sizes(struct judged *j)
 			 size, counted_of(p, size));
 }
 
-/* COUNTED is relative to the prediction. Where nothing is expected there is a verdict only if
- * something is counted. */
+/* COUNTED is relative to the prediction. */
 static bool check_counts(struct judged *j)
 {
 	const struct prediction p = predict(j, model_of(j->cell));
 	struct verify_result *r = j->result;
 
-	if (!(p.counted > 0)) {
-		j->not_judged = is_near(j, &p);
+	if (p.counted <= 0)
 		return judge_off(j, "other direction",
 				 "%.4f B are counted for each byte that was moved in the other "
 				 "direction",
 				 j->slope);
-	}
 	r->value = j->slope;
 	r->known = p.counted;
 	r->unit = "B/B";
@@ -241,6 +247,6 @@ static bool check_nothing(struct judged *j)
 }
 
 judge_check *const gpu_checks[] = {
-	judge_rounds, check_others, check_error,  check_nothing,
-	check_link,   check_sizes,  check_counts, NULL,
+	check_expected, judge_rounds, check_others, check_error, check_nothing,
+	check_link,     check_sizes,  check_counts, NULL,
 };

@@ -23,6 +23,7 @@
 /* Limits of the amounts of a series. */
 #define UNIT ((size_t)64 << 20)
 #define MOST ((size_t)8 << 30)
+#define STEADY ((size_t)64 << 20)
 #define QUEUED 16              /* copies between two waits */
 #define SLOWEST (100ull << 20) /* bytes per second */
 #define FILES_MOST 1024
@@ -115,6 +116,7 @@ struct child {
 	struct gpu_steady *steady;
 	struct verify_stream host;
 	uintptr_t memory[2]; /* in the GPU */
+	size_t at;           /* where the next copy within it begins */
 	void *streams[2];
 	struct gpu_reply reply;
 };
@@ -157,15 +159,24 @@ static bool load_library(struct child *c)
 	return true;
 }
 
-/* The halves of the host memory that copies in the two directions use do not overlap if a copy is
- * at most half of it. */
+/* The parts of the host memory that copies in the two directions use do not overlap if a copy is at
+ * most half of it. Copies within the GPU, of STEADY bytes, use all of its memory in turn, so that
+ * its caches hold little. */
 static bool copy(struct child *c, enum direction d, size_t bytes)
 {
-	const uintptr_t host = (uintptr_t)c->host.base, end = host + c->host.size;
-	const uintptr_t to = d == FROM_GPU ? end - bytes : c->memory[d == WITHIN_GPU];
-	const uintptr_t from = d == TO_GPU ? host : c->memory[d == FROM_GPU];
-	void *stream = c->streams[d == FROM_GPU];
+	const uintptr_t host = (uintptr_t)c->host.base;
+	uintptr_t to = c->memory[0], from = host;
+	void *stream = c->streams[0];
 
+	if (d == FROM_GPU) {
+		to = host + c->host.size - bytes;
+		from = c->memory[1];
+		stream = c->streams[1];
+	} else if (d == WITHIN_GPU) {
+		to = c->memory[1] + c->at;
+		from = c->memory[0] + c->at;
+		c->at = (c->at + bytes) % c->host.size;
+	}
 	if (c->vendor == HIP)
 		return CALL(c, copy_any, to, from, bytes, (int)d + 1, stream);
 	return CALL(c, copy[d], to, from, bytes, stream);
@@ -233,10 +244,10 @@ static bool copy_steadily(struct child *c)
 		const uint64_t begin = cli_now_ns();
 		struct timespec pause = cli_time_of(IDLE);
 
-		if (quarters && (!copy(c, WITHIN_GPU, c->host.size) || !wait_all(c)))
+		if (quarters && (!copy(c, WITHIN_GPU, STEADY) || !wait_all(c)))
 			return false;
 		if (quarters) {
-			atomic_fetch_add(&c->steady->bytes, c->host.size);
+			atomic_fetch_add(&c->steady->bytes, STEADY);
 			pause = cli_time_of((cli_now_ns() - begin) * (4 - quarters) / quarters);
 		}
 		if (quarters < 4)
