@@ -39,7 +39,7 @@ static int copy_all(const char *address, size_t size, uint64_t patience_ns, uint
 	struct verify_series s = {.load = VERIFY_GPU_COPY};
 	struct gpu g;
 
-	if (!gpu_open(&g, address, false, 0, size, patience_ns)) {
+	if (!gpu_prepare(&g, address, false, 0, size, patience_ns)) {
 		printf("not opened: %s\n", g.why);
 		return 0;
 	}
