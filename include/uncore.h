@@ -281,8 +281,8 @@ struct uncore_alias {
 	bool snapshot;     /* a state and not a count: no difference is taken */
 	/* For an event of the family; NULL for one of the driver's `events/`. */
 	const char *title, *evidence;
-	/* Where a device that counts itself has it, "stat, column 3" in its directory, or "NVML field
-	 * 197"; NULL: a PMU of the kernel. */
+	/* Where a device that counts itself has it, "stat, column 3" in its directory, or "NVML
+	 * field 197"; NULL: a PMU of the kernel. */
 	const char *where;
 };
 

@@ -361,8 +361,8 @@ static int move_files(struct verify *v, const struct node *n)
 
 /* ---- copies of GPUs ---- */
 
-/* The first series takes a fixed time, and the others share the rest. The sizes of packets are found
- * by the next two, and judged by the others. */
+/* The first series takes a fixed time, and the others share the rest. The sizes of packets are
+ * found by the next two, and judged by the others. */
 static const struct {
 	enum verify_load load;
 	unsigned parts; /* of the GPU's memory, in a copy; 0: a small one */
