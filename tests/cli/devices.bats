@@ -291,15 +291,15 @@ measured 0 null' ] || fail "$rows"
 }
 
 @test "links: corrected errors by the kernel's lines" {
-	local at lines
+	local at errors
 
 	at=$(a_gpu 0)
-	lines='RxErr 1\nBadTLP 2\nBadDLLP 3\nRollover 4\nTimeout %d\nNonFatalErr 0\nCorrIntErr 0\nHeaderOF 0\nTOTAL_ERR_COR %d\n'
+	errors='RxErr 1\nBadTLP 2\nBadDLLP 3\nRollover 4\nTimeout %d\nNonFatalErr 0\nCorrIntErr 0\nHeaderOF 0\nTOTAL_ERR_COR %d\n'
 	# shellcheck disable=SC2059
-	printf "$lines" 5 15 >"$at/aer_dev_correctable"
-	counts -M 'device.pcie.errors,device.pcie.replays' -e pcie_card0/bad_tlps/ -- sh -c "printf '$lines' 25 35 >$at/aer_dev_correctable"
+	printf "$errors" 5 15 >"$at/aer_dev_correctable"
+	counts -M 'device.pcie.errors,device.pcie.replays' -e pcie_card0/bad_tlps/ -- sh -c "printf '$errors' 25 35 >$at/aer_dev_correctable"
 	[ "$(input device.pcie.errors errors) $(input device.pcie.replays replay_timeouts) $(row pcie_card0/bad_tlps/ .value)" = '20 20 0' ]
-	counts -M device.pcie.errors.received -- sh -c "printf '$lines' 25 35 | sed 's/BadDLLP 3/BadDLLP 13/' >$at/aer_dev_correctable"
+	counts -M device.pcie.errors.received -- sh -c "printf '$errors' 25 35 | sed 's/BadDLLP 3/BadDLLP 13/' >$at/aer_dev_correctable"
 	[ "$(input device.pcie.errors.received bad_dllps)" = 10 ]
 }
 
