@@ -12,6 +12,9 @@
 #define OVER_CEILING 1.05
 /* From this share of the time on, its uncertainty makes a row suspect. */
 #define SUSPECT_SHARE 0.1
+/* An uncertainty that is small beside the ceiling makes no row suspect: that of a small difference
+ * between two large counts. */
+#define SMALL_SHARE 0.01
 /* A value that is extrapolated from a smaller share of the time is too uncertain: in tests with
  * steady traffic such values were off by up to a third. */
 #define LEAST_COVERAGE 0.05
@@ -191,10 +194,11 @@ static void check_clocks(struct unc_judged_row *v)
 static void check_time(struct unc_judged_row *v)
 {
 	const struct uncore_row *out = v->out;
-	double off = fmax(out->high - out->value, out->value - out->low) / fabs(out->value);
+	double off = fmax(out->high - out->value, out->value - out->low);
 	/* Bounds are proportional to the count, so that those of 0 have no meaning. */
 	bool none = !v->metric && !v->row->query->snapshot && out->value == 0;
 
+	off = off < SMALL_SHARE * v->row->ceiling ? 0 : off / fabs(out->value);
 	if ((v->open_ended || none) && v->skew > SUSPECT_SHARE)
 		off = 1;
 	if (v->metric && v->metric->formula->ratio && off > SUSPECT_SHARE &&

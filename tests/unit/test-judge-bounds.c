@@ -151,6 +151,31 @@ static void the_truth_is_within_the_bounds(void **state)
 	assert_true(bounded > 7000);
 }
 
+/* What a GPU writes is what it sends, less its read requests: two large counts, read 0.5 ms one
+ * after the other. Of a link that is idle in this direction the small rest is as good as the rest of
+ * a busy one. */
+static void a_small_difference_of_large_counts(void **state)
+{
+	struct stage s;
+
+	(void)state;
+	begin(&s, "(sent - requests) / sizes");
+	add_counter(&s, add_event(&s, "sent"), stalled(5001000000, SECOND, SECOND / 2000));
+	add_counter(&s, add_event(&s, "requests"), stalled(5000000000, SECOND, SECOND / 2000));
+	add_counter(&s, add_event(&s, "sizes"), stalled(1, SECOND, SECOND / 2000));
+	for (size_t i = 0; i < 3; i++)
+		s.deltas[i].uncertain_ns = 0;
+	assert_close(evaluate(&s)->value, 1e6);
+	assert_true(s.judged.row.low < 0 && s.judged.row.high > 3e6);
+	assert_int_equal(s.judged.row.quality, UNCORE_SUSPECT);
+	s.planned.ceiling = 63e9;
+	assert_int_equal(evaluate(&s)->quality, UNCORE_MEASURED);
+	assert_true(s.judged.row.low < 0 && s.judged.row.high > 3e6);
+	s.planned.ceiling = 63e6;
+	assert_int_equal(evaluate(&s)->quality, UNCORE_SUSPECT);
+	end(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -158,6 +183,7 @@ int main(void)
 		cmocka_unit_test(a_latency_of_a_stalled_reader),
 		cmocka_unit_test(a_ratio_of_one_moment),
 		cmocka_unit_test(short_reads_leave_no_bounds),
+		cmocka_unit_test(a_small_difference_of_large_counts),
 		cmocka_unit_test(the_truth_is_within_the_bounds),
 	};
 
