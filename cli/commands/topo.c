@@ -354,6 +354,14 @@ static bool counts_itself(const struct uncore_pmu *pmu, const void *self)
 	return uncore_pmu_device(s->u, pmu) == s->device;
 }
 
+static bool is_counted(const struct uncore *u, const struct uncore_device *d)
+{
+	auto_pmus p;
+
+	pmus_select(&p, u, counts_itself, &(struct self){u, d});
+	return p.count;
+}
+
 static void device_line(const struct uncore *u, const struct uncore_device *d, size_t depth,
 			struct buffer *to)
 {
@@ -438,8 +446,8 @@ static void complex_lines(const struct uncore *u, int socket, struct buffer *to)
 	}
 }
 
-/* Devices of the chip itself: only those with a name of the kernel are printed, others are
- * counted. */
+/* Devices of the chip itself, or of a guest: those with a name of the kernel, and those that count
+ * themselves, are printed; others are counted. */
 static void inner_lines(const struct uncore *u, int socket, struct buffer *to)
 {
 	size_t more = 0;
@@ -450,7 +458,7 @@ static void inner_lines(const struct uncore *u, int socket, struct buffer *to)
 
 		if (d->port || d->is_bridge || d->socket != socket)
 			continue;
-		if (!d->names) {
+		if (!d->names && !is_counted(u, d)) {
 			more++;
 			continue;
 		}
