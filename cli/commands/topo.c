@@ -446,8 +446,8 @@ static void complex_lines(const struct uncore *u, int socket, struct buffer *to)
 	}
 }
 
-/* Devices of the chip itself, or of a guest: those with a name of the kernel, and those that count
- * themselves, are printed; others are counted. */
+/* Devices of the chip itself, or of a guest: only those with a name of the kernel are printed, and
+ * devices that count themselves; others are counted. */
 static void inner_lines(const struct uncore *u, int socket, struct buffer *to)
 {
 	size_t more = 0;
