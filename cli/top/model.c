@@ -74,14 +74,24 @@ static bool is_double(const struct top_model *m, const struct uncore_row *row, s
 	return false;
 }
 
-static bool hangs_below(const struct uncore_device *d, const struct uncore_row_place *place)
+/* Adds what the device itself counts of the traffic of the node's row. False: nothing. */
+static bool add_own_rows(struct top_model *m, size_t node, const struct uncore_device *d)
 {
-	if (d->is_bridge || !d->port)
-		return false;
-	for (size_t i = 0; !place->port && i < uncore_device_pmu_count(d->port); i++)
-		if (uncore_device_pmu_at(d->port, i) == place->pmu)
-			return true;
-	return place->port && place->port == d->port;
+	const char *name = top_row(m, node)->query->name;
+	bool any = false;
+
+	for (size_t i = 0; i < uncore_sample_count(m->sample); i++) {
+		const struct uncore_row *row = uncore_sample_row(m->sample, i);
+		struct buffer label = {0};
+
+		if (row->place->device != d || !cli_same(row->query->at_port, name))
+			continue;
+		buffer_printf(&label, "%s: ", uncore_pmu_name(row->place->pmu));
+		device_text(&label, d);
+		add_node(m, i, node, &label);
+		any = true;
+	}
+	return any;
 }
 
 /* Adds the devices below the row's port, or below the ports that its PMU counts. */
@@ -93,7 +103,8 @@ static void add_devices(struct top_model *m, size_t node)
 		const struct uncore_device *d = uncore_device_at(m->machine, i);
 		struct buffer label = {0};
 
-		if (!hangs_below(d, place))
+		if (d->is_bridge || !d->port || !devices_port_counted(place, d->port) ||
+		    add_own_rows(m, node, d))
 			continue;
 		device_text(&label, d);
 		add_node(m, TOP_NONE, node, &label);
@@ -154,14 +165,15 @@ static void add_row(struct top_model *m, size_t i)
 }
 
 /* Whether the node is the only one below a sum, and therefore has the same value. A node with
- * devices below it stays. */
+ * devices below it stays, and so does a device, which has its name only there. */
 static bool adds_nothing(const struct top_model *m, size_t i)
 {
 	const struct uncore_row *row = top_row(m, i);
 	size_t rows = 0;
 
 	if (!row || !is_single(row->place) || row->place->port || m->nodes[i].children ||
-	    m->nodes[i].parent == TOP_NONE)
+	    m->nodes[i].parent == TOP_NONE ||
+	    (row->place->pmu && uncore_pmu_is_device(row->place->pmu)))
 		return false;
 	for (size_t k = m->nodes[i].parent + 1; k < m->count; k++)
 		rows += m->nodes[k].parent == m->nodes[i].parent;
