@@ -80,16 +80,27 @@ static void read_fields(struct gpus *all, struct gpu *g, struct nvml_field *fiel
 
 void gpu_poll(struct gpus *all, struct gpu *g)
 {
-	struct nvml_field fields[PCIE_FIELDS] = {{.id = pcie_fields[0]}, {.id = pcie_fields[1]}};
-	uint64_t at_ns[PCIE_FIELDS];
+	struct nvml_field fields[PCIE_FIELDS] = {0};
+	uint64_t at_ns[PCIE_FIELDS] = {0};
+	int count = 0;
 
+	for (size_t i = 0; i < PCIE_FIELDS; i++)
+		if (g->polled[i])
+			fields[count++] = (struct nvml_field){.id = pcie_fields[i]};
+	if (!count)
+		return;
 	pthread_mutex_lock(&g->lock);
-	read_fields(all, g, fields, PCIE_FIELDS, at_ns);
-	for (size_t i = 0; i < PCIE_FIELDS; i++) {
-		g->sum_status[i] = fields[i].status;
-		g->took_ns[i] = fields[i].took_us > 0 ? (uint64_t)fields[i].took_us * 1000 : 0;
-		if (fields[i].status == NVML_OK)
-			unc_nvml_sum_add(&g->sums[i], fields[i].value.u32, at_ns[i]);
+	read_fields(all, g, fields, count, at_ns);
+	for (size_t i = 0, k = 0; i < PCIE_FIELDS; i++) {
+		const struct nvml_field *f = &fields[k];
+
+		if (!g->polled[i])
+			continue;
+		g->sum_status[i] = f->status;
+		g->took_ns[i] = f->took_us > 0 ? (uint64_t)f->took_us * 1000 : 0;
+		if (f->status == NVML_OK)
+			unc_nvml_sum_add(&g->sums[i], f->value.u32, at_ns[k]);
+		k++;
 	}
 	pthread_mutex_unlock(&g->lock);
 }
@@ -241,7 +252,7 @@ int gpu_open(struct gpus *all, struct gpu_item *into, const struct unc_nvml_item
 		into->total = item->call == UNC_NVML_MEMORY_PEAK ? peak : 0;
 	}
 	if (pcie_index(item) >= 0)
-		into->gpu->polled = true;
+		into->gpu->polled[pcie_index(item)] = true;
 	return r;
 }
 
@@ -358,8 +369,7 @@ void gpu_read(struct gpus *all, struct gpu *g, struct unc_nvml_value *values)
 	bool pcie = false;
 	size_t means;
 
-	if (g->polled)
-		gpu_poll(all, g);
+	gpu_poll(all, g);
 	means = ask_gpm(all, g, &pcie);
 	if (means)
 		read_gpm(all, g, means, pcie);

@@ -26,7 +26,7 @@ struct gpu {
 	struct unc_nvml_sum sums[PCIE_FIELDS];
 	uint64_t took_ns[PCIE_FIELDS];
 	int sum_status[PCIE_FIELDS];
-	bool polled; /* an item is one of the sums */
+	bool polled[PCIE_FIELDS]; /* an item is this sum */
 	/* GPM: the sample at the end of the latest mean, and the next one. */
 	void *samples[2];
 	uint64_t sample_ns, sample_took_ns;
@@ -63,7 +63,7 @@ int gpu_open(struct gpus *all, struct gpu_item *into, const struct unc_nvml_item
 /* Reads all open items of the GPU into their values. */
 void gpu_read(struct gpus *all, struct gpu *g, struct unc_nvml_value *values);
 
-/* Reads the narrow counters of the GPU and adds them up. */
+/* Reads the narrow counters of the GPU that are counted, and adds them up. */
 void gpu_poll(struct gpus *all, struct gpu *g);
 
 #endif

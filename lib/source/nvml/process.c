@@ -48,8 +48,7 @@ static void *poll_counters(void *context)
 		uint64_t now_ns;
 
 		for (size_t i = 0; i < p->gpus.count; i++)
-			if (p->gpus.items[i].polled)
-				gpu_poll(&p->gpus, &p->gpus.items[i]);
+			gpu_poll(&p->gpus, &p->gpus.items[i]);
 		now_ns = unc_nvml_now_ns();
 		next_ns += p->period_ns;
 		next_ns = next_ns > now_ns ? next_ns : now_ns;
@@ -66,10 +65,11 @@ static void start_polls(struct process *p)
 	pthread_t thread;
 
 	for (size_t i = 0; i < p->gpus.count; i++) {
-		double unique_ns = (double)unc_nvml_sum_unique_ns(p->gpus.items[i].most_per_s);
-		uint64_t period_ns = (uint64_t)(POLL_SHARE * unique_ns);
+		const struct gpu *g = &p->gpus.items[i];
+		uint64_t period_ns =
+			(uint64_t)(POLL_SHARE * (double)unc_nvml_sum_unique_ns(g->most_per_s));
 
-		if (p->gpus.items[i].polled && (!p->period_ns || period_ns < p->period_ns))
+		if ((g->polled[0] || g->polled[1]) && (!p->period_ns || period_ns < p->period_ns))
 			p->period_ns = period_ns;
 	}
 	if (p->period_ns && pthread_create(&thread, NULL, poll_counters, p) == 0)
