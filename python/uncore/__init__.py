@@ -297,6 +297,7 @@ class Row:
     name: str  # of the metric, or the event
     family: Optional[str]  # None: an event
     unit: str
+    at_port: Optional[str]  # of a device: the metric of its root port for the same traffic
     filter: Optional[str]
     place: str  # "socket 0, channel 3"; its parts:
     socket: Optional[int]
@@ -406,11 +407,12 @@ class Monitor(_Owner):
     level    what one row covers: "machine", "socket", "node", "instance", "port", "channel", "part"; or several
     filters  {"from": "cpu", "device": "nvme0"}; uncore_monitor_set_filter() has the kinds
     rounds   True: metrics for which the PMUs have too few counters at once are counted one after another, see once()
+    cheap    True: devices are counted in the way that costs least, with bounds; for programs that count all the time
 
     Counting starts with start(), which `with` and every() call.
     """
 
-    def __init__(self, machine: Machine, *metrics, events=(), level="machine", filters=None, rounds=False):
+    def __init__(self, machine: Machine, *metrics, events=(), level="machine", filters=None, rounds=False, cheap=False):
         self._of, self._started, self._closing = machine, False, threading.Event()
         with _lock:
             self._monitor = self._make("monitor", machine._machine)
@@ -423,6 +425,8 @@ class Monitor(_Owner):
             self._call("set_filter", kind.encode(), str(value).encode())
         if rounds:
             self._call("set_rounds")
+        if cheap:
+            self._call("set_cheap")
         for pattern in metrics or (() if events else self._headline()):
             self._call("add_metrics", _encoded(pattern))
         for event in [events] if isinstance(events, str) else events:

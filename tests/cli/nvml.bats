@@ -134,6 +134,26 @@ payload() {
 	shows "firmware gave 0, while another counter of the GPU moved"
 }
 
+@test "a program that counts all the time gets means with bounds" {
+	[ -d "$UNCORE_BUILD_ROOT/python/uncore" ] || skip 'there is no Python module here'
+	export PYTHONPATH=$UNCORE_BUILD_ROOT/python UNCORE_LIBRARY=$UNCORE_BUILD_ROOT/tests/libuncore-plain.so
+	[ -e "$UNCORE_LIBRARY" ] || UNCORE_LIBRARY=$UNCORE_BUILD_ROOT/libuncore.so.0
+	script 'h2d 25e9' 'd2h 0' 'frozen 2.2'
+	expect 0 python3 -S - "$BATS_FILE_TMPDIR/8-256" <<'END'
+import sys, time, uncore
+machine = uncore.Machine(root=sys.argv[1], source="files")
+with machine.monitor("device.pcie.received.bandwidth", level="instance", cheap=True) as monitor:
+    for want in ("measured", "measured", "unavailable"):
+        time.sleep(1)
+        row = next(row for row in monitor.read().rows if row.pmu == "nvidia_gpu_0")
+        assert row.quality == want, row
+        if want == "measured":
+            assert abs(row.value - 26.953125e9) < 0.01e9, row
+            assert 0.9 * 26.95e9 < row.low < 0.985 * 26.95e9 < 1.015 * 26.95e9 < row.high < 1.1 * 26.95e9, row
+assert "moved" in row.reason, row
+END
+}
+
 @test "reasons why there is no count" {
 	local -A reasons=(
 		['init 18']='3 library and the loaded driver have different versions'
