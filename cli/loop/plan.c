@@ -18,7 +18,56 @@ static int nothing_here(struct cli *cli, const char *metrics, const char *why)
 	return CLI_UNAVAILABLE;
 }
 
-static int add_queries(struct cli *cli, const struct request *request, struct uncore_monitor *m)
+static int set_levels(const struct request *request, struct uncore_monitor *m,
+		      enum uncore_level level)
+{
+	int err = uncore_monitor_set_level(m, level);
+
+	/* All levels of the output, or those above the level of the option; nodes only with their
+	 * option. */
+	for (int i = 0; !err && !request->tree && i < (request->level ? (int)request->level : 32);
+	     i++)
+		if (request->levels >> i & 1 && i != UNCORE_LEVEL_NODE)
+			err = uncore_monitor_add_level(m, (enum uncore_level)i);
+	/* Channels have numbers on their socket. Links and caches come with the ports. */
+	if (!err && request->tree && level == UNCORE_LEVEL_MACHINE &&
+	    !(err = uncore_monitor_add_level(m, UNCORE_LEVEL_CHANNEL)))
+		err = uncore_monitor_add_level(m, UNCORE_LEVEL_SOCKET);
+	return err;
+}
+
+/* Whether all metrics of this machine that match are of devices that count themselves. */
+static bool is_of_devices(const struct uncore *u, const char *pattern)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < uncore_metric_count(u); i++) {
+		const struct uncore_metric *metric = uncore_metric_at(u, i);
+
+		if (!uncore_metric_matches(metric, pattern) || uncore_metric_missing(metric))
+			continue;
+		if (!uncore_metric_is_of_device(metric))
+			return false;
+		any = true;
+	}
+	return any;
+}
+
+static int add_metrics(struct cli *cli, const struct request *request, struct uncore_monitor *m,
+		       enum uncore_level level, const char *pattern)
+{
+	bool each = request->each_device && !request->level && is_of_devices(cli->u, pattern);
+	int err = each ? uncore_monitor_set_level(m, UNCORE_LEVEL_INSTANCE) : 0;
+
+	if (!err)
+		err = uncore_monitor_add_metrics(m, pattern);
+	if (!err && each)
+		err = set_levels(request, m, level);
+	return err;
+}
+
+static int add_queries(struct cli *cli, const struct request *request, struct uncore_monitor *m,
+		       enum uncore_level level)
 {
 	for (size_t i = 0; i < request->query_count; i++) {
 		const struct request_query *q = &request->queries[i];
@@ -27,7 +76,7 @@ static int add_queries(struct cli *cli, const struct request *request, struct un
 		int err = q->metric ? 0 : uncore_monitor_add_events(m, list);
 
 		while (q->metric && !err && (pattern = strsep(&rest, ",")))
-			err = uncore_monitor_add_metrics(m, pattern);
+			err = add_metrics(cli, request, m, level, pattern);
 		if (err == -ENODEV && q->metric)
 			return nothing_here(cli, q->text, uncore_error(cli->u));
 		if (err)
@@ -80,7 +129,8 @@ static int add_any(struct cli *cli, struct uncore_monitor *m, const char *list)
 
 /* What a first look shows: the few metrics that the catalogue names for it. A machine with none of
  * them has so few that all are shown, and so does a filter, which selects by itself. */
-static int add_headline(struct cli *cli, const struct request *request, struct uncore_monitor *m)
+static int add_headline(struct cli *cli, const struct request *request, struct uncore_monitor *m,
+			enum uncore_level level)
 {
 	bool added = false;
 	char name[256];
@@ -95,7 +145,7 @@ static int add_headline(struct cli *cli, const struct request *request, struct u
 				continue;
 			snprintf(name, sizeof(name), "%s/%s", uncore_metric_family(metric),
 				 uncore_metric_name(metric));
-			err = uncore_monitor_add_metrics(m, name);
+			err = add_metrics(cli, request, m, level, name);
 			if (err)
 				return cli_fail(cli, err);
 			added = true;
@@ -105,14 +155,15 @@ static int add_headline(struct cli *cli, const struct request *request, struct u
 }
 
 /* What was recorded, with the filters of then. */
-static int add_recorded(struct cli *cli, const struct request *request, struct uncore_monitor *m)
+static int add_recorded(struct cli *cli, const struct request *request, struct uncore_monitor *m,
+			enum uncore_level level)
 {
 	const struct replay *replay = cli->replay;
 	bool added = false;
 
 	for (size_t i = 0; i < replay->query_count; i++) {
 		const struct replay_query *q = &replay->queries[i];
-		int err = q->metric ? uncore_monitor_add_metrics(m, q->text)
+		int err = q->metric ? add_metrics(cli, request, m, level, q->text)
 				    : uncore_monitor_add_events(m, q->text);
 
 		if (err == -ENOMEM)
@@ -122,7 +173,7 @@ static int add_recorded(struct cli *cli, const struct request *request, struct u
 				  uncore_error(cli->u));
 		added = added || !err;
 	}
-	return added ? CLI_OK : add_headline(cli, request, m);
+	return added ? CLI_OK : add_headline(cli, request, m, level);
 }
 
 /* The filters of a recording, "from=cpu to=memory": with others its counters would not be found. */
@@ -163,26 +214,16 @@ void plan_print_notes(const struct request *request, const struct uncore_monitor
 static int add_all(struct cli *cli, const struct request *request, struct uncore_monitor *m,
 		   enum uncore_level level)
 {
-	int err = uncore_monitor_set_level(m, level), status = CLI_OK;
+	int err = set_levels(request, m, level), status = CLI_OK;
 
-	/* All levels of the output, or those above the level of the option; nodes only with their
-	 * option. */
-	for (int i = 0; !err && !request->tree && i < (request->level ? (int)request->level : 32);
-	     i++)
-		if (request->levels >> i & 1 && i != UNCORE_LEVEL_NODE)
-			err = uncore_monitor_add_level(m, (enum uncore_level)i);
-	/* Channels have numbers on their socket. Links and caches come with the ports. */
-	if (!err && request->tree && level == UNCORE_LEVEL_MACHINE &&
-	    !(err = uncore_monitor_add_level(m, UNCORE_LEVEL_CHANNEL)))
-		err = uncore_monitor_add_level(m, UNCORE_LEVEL_SOCKET);
 	if (err)
 		status = cli_fail(cli, err);
 	else if (request->preset)
 		status = add_any(cli, m, request->preset->metrics);
 	else if (!request->query_count && !request->preset_count)
-		status =
-			cli->replay ? add_recorded(cli, request, m) : add_headline(cli, request, m);
-	return status ? status : add_queries(cli, request, m);
+		status = cli->replay ? add_recorded(cli, request, m, level)
+				     : add_headline(cli, request, m, level);
+	return status ? status : add_queries(cli, request, m, level);
 }
 
 /* Each preset as the command of its name counts it, so that a recording has the counters of that

@@ -38,6 +38,8 @@ struct request {
 	enum uncore_level level;
 	enum uncore_level default_level; /* without an option and in presets without one */
 	unsigned levels; /* a bit for each level of rows that is shown; 0: only `level` */
+	/* Without an option for the level, each device that counts itself has rows of its own. */
+	bool each_device;
 	/* With intervals of a second or more, devices are counted in the way that costs least. */
 	bool cheap;
 	bool tree;          /* rows of all levels, from the machine to the port */
