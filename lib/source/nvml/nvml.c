@@ -216,6 +216,21 @@ static const struct unc_device_read *read_of(const struct counter *c,
 	return NULL;
 }
 
+/* Whether the GPU sleeps. The vendor's library would wake it, and keep it awake. */
+static bool is_suspended(const struct unc_root *root, const struct uncore_pmu *pmu)
+{
+	bool suspended = false;
+	char *text;
+
+	if (pmu->runtime_status &&
+	    unc_root_read_line(root, UNC_PATH("%s/%s", pmu->directory, pmu->runtime_status),
+			       &text) == 0) {
+		suspended = strncmp(text, "suspend", 7) == 0;
+		free(text);
+	}
+	return suspended;
+}
+
 /* Prepares a counter: one that the library reads itself, one with items, or one without. */
 static int begin_counter(struct nvml_source *s, struct counter *c, struct uncore_counter *plan,
 			 struct unc_error *e)
@@ -230,6 +245,13 @@ static int begin_counter(struct nvml_source *s, struct counter *c, struct uncore
 	if (!pmu->pci)
 		return unc_counter_refuse(plan, -ENODEV, "the PCI function of the GPU is unknown",
 					  e);
+	if (is_suspended(s->base.root, pmu))
+		return unc_counter_refuse(
+			plan, -ENODEV,
+			UNC_PATH("%s is suspended, and NVIDIA's library would wake it: begin "
+				 "while it is in use",
+				 pmu->name),
+			e);
 	if (c->event->reads->call == UNC_NVML_PACKET_SIZE) {
 		c->read = c->event->reads;
 		c->state = packet_size(s->base.root, pmu->pci);
