@@ -682,7 +682,10 @@ struct uncore_replay {
  * cannot be opened makes its rows `partial` or `unavailable`. Opening fails if no counter can be
  * opened and there is only one round, without permission, when descriptors run out, or when a
  * "{}" group does not fit. After a failure it can be tried again. -EBUSY: the monitor is open.
- * Reader threads do not survive fork(): a child process may neither read nor free the monitor. */
+ * Reader threads do not survive fork(): a child process may neither read nor free the monitor.
+ * Counters of NVIDIA's GPUs are read by a process, uncore-nvml, which is not a child of the caller
+ * after this call, and ends when the monitor is freed. For a moment there is a child, whose end
+ * gives a SIGCHLD. */
 int uncore_monitor_open(struct uncore_monitor *m);
 
 /* Starts counting, and takes the first reading. -EBUSY: not open, or started before. */
@@ -752,8 +755,8 @@ struct uncore_row_query {
 	const char *family; /* catalogue family of a metric; NULL: an event */
 	const char *unit;   /* of an event the kernel's .unit; "": a plain count */
 	const char *filter; /* "from=cpu to=memory"; NULL: not filtered */
-	/* For what a device counts itself: the metric by which a root port counts the same traffic,
-	 * "pcie.inbound.read.bandwidth"; NULL: none. */
+	/* For what a device counts itself: the metric by which a root port counts the same
+	 * traffic, "pcie.inbound.read.bandwidth"; NULL: none. */
 	const char *at_port;
 };
 
@@ -771,8 +774,8 @@ struct uncore_row_place {
 	/* The number of the memory channel or controller on its socket, from 0 on, at
 	 * UNCORE_LEVEL_CHANNEL; else -1. uncore_pmu_place() says which of them it is. */
 	int channel;
-	/* The PCI function of a device that counts itself; NULL: the row is not of one such device,
-	 * or the device is not behind PCI. */
+	/* The PCI function of a device that counts itself; NULL: the row is not of one such
+	 * device, or the device is not behind PCI. */
 	const struct uncore_device *device;
 };
 
