@@ -297,7 +297,6 @@ class Row:
     name: str  # of the metric, or the event
     family: Optional[str]  # None: an event
     unit: str
-    at_port: Optional[str]  # of a device: the metric of its root port for the same traffic
     filter: Optional[str]
     place: str  # "socket 0, channel 3"; its parts:
     socket: Optional[int]
@@ -347,6 +346,7 @@ def _row(row):
     del members["number"]
     for part in "query", "place", "counted":
         members.update(vars(members.pop(part)))
+    del members["at_port"]  # for programs that print both ends of a link
     members["quality"] = _text(_lib.uncore_quality_name(row.quality))
     return Row(place=_place(row.place.contents), **members)
 
