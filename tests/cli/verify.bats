@@ -1060,7 +1060,7 @@ moves() {
 	refuses 2 "$UNCORE" "${planted[@]}" verify -M 'memory.*' --read file
 	says "--metrics 'memory.\*': none of them counts the data of --read"
 	refuses 2 "$UNCORE" "${planted[@]}" verify -M 'pcie.*'
-	says 'counters of devices need --read FILE or --write DIRECTORY'
+	says 'counters of devices need --read FILE, --write DIRECTORY or --gpu ADDRESS'
 	refuses 3 "$UNCORE" "${planted[@]}" verify --write .
 	says '--write: nothing counts the data of its device'
 	device_block read
