@@ -70,7 +70,7 @@ put() {
 	before='samples=4294967000 pcie_samples=7 memory_samples=4294967290 memory_peak=5325 memory_busy=40 energy=65536
 		xgmi_read=5,6,-,8,9,10,11,12 xgmi_write=1,-,3,4,5,6,7,8 dram_reads=500 dram_writes=600'
 	after='samples=704 pcie_samples=20007 memory_samples=49994 memory_peak=5325 memory_busy=41 energy=131072
-		xgmi_read=1005,6,-,8,9,10,11,22 xgmi_write=1,-,3,4,5,6,2007,8 dram_reads=501 dram_writes=601'
+		xgmi_read=1005,6,-,8,9,10,11,22 xgmi_write=101,-,3,4,5,6,2007,1008 dram_reads=501 dram_writes=601'
 	for version in 1.0 1.1 1.2 1.3 1.4 1.5 1.6:312 1.6:384 1.7 1.8 1.9 3.0; do
 		# shellcheck disable=SC2086 # words
 		helper devices metrics $version "$at/gpu_metrics" $before
@@ -87,7 +87,7 @@ put() {
 		case $version in
 		1.[4-9]*)
 			[ "$(input device.link.in.bandwidth xgmi_read)" = 1010 ]
-			[ "$(input device.link.out.bandwidth xgmi_write)" = 2000 ]
+			[ "$(input device.link.out.bandwidth xgmi_write)" = 3100 ]
 			;;
 		*) [ "$(row device.link.in.bandwidth .quality)" = unavailable ] ;;
 		esac

@@ -46,6 +46,9 @@ struct files_source {
 	struct file *files;
 	size_t file_count;
 	uint64_t since_ns;
+	/* The device whose version was read last: its counters are adjacent. */
+	const struct uncore_pmu *known;
+	char version[64];
 };
 
 /* linux Documentation/ABI/testing/sysfs-devices-power: "suspended", also "suspending". */
@@ -113,23 +116,27 @@ static int add_files(struct files_source *s, struct counter *c, const struct unc
 }
 
 /* The version of the device's files; "": there is only one. -ENODEV with a sentence. */
-static int read_version(const struct files_source *s, const struct uncore_pmu *pmu,
-			char into[static 64], struct unc_error *why)
+static int read_version(struct files_source *s, const struct uncore_pmu *pmu, struct unc_error *why)
 {
 	const char *path;
 	char *data = NULL;
 	size_t len = 0;
 	int r;
 
-	into[0] = '\0';
+	if (s->known == pmu)
+		return 0;
+	s->known = NULL;
+	s->version[0] = '\0';
 	if (!pmu->layout)
 		return 0;
 	path = UNC_PATH("%s/%s", pmu->directory, pmu->layout->file);
 	r = unc_root_read_bytes(s->base.root, path, 4096, &data, &len);
 	if (r < 0)
 		unc_fail(why, -r, "/%s cannot be read: %s", path, unc_errno_text(r));
-	else if (!unc_field_version(pmu->layout, data, len, into))
+	else if (!unc_field_version(pmu->layout, data, len, s->version))
 		r = unc_fail(why, ENODEV, "/%s does not have its version", path);
+	else
+		s->known = pmu;
 	free(data);
 	return r;
 }
@@ -193,7 +200,6 @@ static int open_counter(struct files_source *s, struct counter *c, struct uncore
 {
 	const struct uncore_pmu *pmu = plan->pmu;
 	struct unc_error why = {0};
-	char version[64];
 	size_t status;
 	int r;
 
@@ -201,9 +207,9 @@ static int open_counter(struct files_source *s, struct counter *c, struct uncore
 	r = c->event ? add_status(s, pmu, &status, &why)
 		     : unc_fail(&why, ENODEV, "%s has no such event", pmu->name);
 	if (r == 0)
-		r = read_version(s, pmu, version, &why);
+		r = read_version(s, pmu, &why);
 	if (r == 0)
-		r = choose(c->event, pmu, version, &c->read, &why);
+		r = choose(c->event, pmu, s->version, &c->read, &why);
 	if (r == 0) {
 		plan->width = c->width = width_of(c->event, c->read);
 		r = add_files(s, c, pmu, UNC_PATH("%s/", pmu->directory), c->read->file);
