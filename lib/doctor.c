@@ -124,7 +124,8 @@ static int add_family(struct uncore *u, const struct unc_family *family)
 	}
 	for (size_t i = 0; i < family->metric_count; i++)
 		metrics += !uncore_metric_missing(&family->metrics[i]);
-	unc_text_add(&d.found, "%s: %zu PMU%s, %zu metric%s", family->title, family->pmu_count,
+	unc_text_add(&d.found, "%s: %zu %s%s, %zu metric%s", family->title, family->pmu_count,
+		     family->source == UNC_SOURCE_KERNEL ? "PMU" : "device",
 		     plural(family->pmu_count), metrics, plural(metrics));
 	add_driver(u, family, &d.found);
 	if (broken) {
@@ -222,6 +223,8 @@ static bool is_concerned(const struct unc_index *index, void *context)
 	int n;
 
 	if (unc_has_one_of(index->cpus, u->topology.cpu_names))
+		return true;
+	if (strchr(index->devices, ':')) /* a device may lack its driver */
 		return true;
 	for (size_t i = 0; i < u->pmus.count; i++)
 		for (size_t k = 0; k < index->count; k++)
@@ -414,6 +417,43 @@ static int check_families(struct uncore *u)
 			r = add_missing(u, f, x);
 		if (r == 0)
 			r = add_bugs(u, f);
+	}
+	return r;
+}
+
+/* Devices that would count themselves, if their vendor's driver had them. */
+static int check_driverless(struct uncore *u)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < u->catalogue.family_count; i++) {
+		const struct unc_family *f = u->catalogue.families[i];
+		struct draft d = {.verdict = UNCORE_VERDICT_NOTE, .subject = f->name};
+		struct unc_pmus devices = {0};
+		const struct uncore_device *first = NULL;
+		const char *module;
+
+		r = unc_devices_find_driverless(f, &devices, u->root, &u->topology, &u->error);
+		if (r == 0 && devices.count) {
+			for (size_t k = 0; !(module = f->devices[k].module);)
+				k++;
+			first = uncore_pmu_device(u, &devices.items[0]);
+			unc_text_add(&d.found, "%s: %zu device%s not counted, such as %s", f->title,
+				     devices.count, devices.count == 1 ? " is" : "s are",
+				     first ? first->address : devices.items[0].name);
+			if (first && first->driver) {
+				unc_text_add(&d.why, "its driver is %s, and it counts with %s only",
+					     first->driver, module);
+			} else {
+				unc_text_add(&d.why, "the driver %s is not loaded", module);
+				unc_text_add(&d.fix,
+					     "sudo modprobe %s   # it may be in a package of the "
+					     "vendor",
+					     module);
+			}
+			r = add_finding(u, &d);
+		}
+		unc_pmus_finish(&devices);
 	}
 	return r;
 }
@@ -659,8 +699,8 @@ static int check_scan(struct uncore *u)
 
 /* In the order of the findings. */
 static int (*const checks[])(struct uncore *u) = {
-	check_permission, check_families,   check_broken_pmus, check_ports,
-	check_memory,     check_other_pmus, check_writers,     check_faults,
+	check_permission, check_families,   check_driverless, check_broken_pmus, check_ports,
+	check_memory,     check_other_pmus, check_writers,    check_faults,
 };
 
 /* Looks for the drivers of a family that the machine should have. */

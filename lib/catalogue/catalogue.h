@@ -407,6 +407,11 @@ struct unc_catalogue;
  * parses the built-in families that may have some. -ENOMEM, -EBADMSG. */
 int unc_devices_find(struct unc_catalogue *c, struct unc_pmus *pmus, const struct unc_root *root,
 		     const struct unc_topology *topology, struct unc_error *e);
+/* Adds the devices of a family that would count themselves if they had the driver of their rule.
+ * -ENOMEM. */
+int unc_devices_find_driverless(const struct unc_family *family, struct unc_pmus *into,
+				const struct unc_root *root, const struct unc_topology *topology,
+				struct unc_error *e);
 
 /* ---- the catalogue ---- */
 

@@ -10,6 +10,7 @@ struct finder {
 	struct unc_pmus *pmus;
 	const struct unc_family *family;
 	const struct unc_device_rule *rule;
+	bool driverless;      /* devices are wanted that lack the driver of the rule */
 	const char *found[2]; /* the names of the directories that globs have found */
 	size_t count;         /* the devices of the rule */
 };
@@ -140,6 +141,31 @@ static bool has_text(const struct finder *f, const char *directory, const struct
 	return has;
 }
 
+/* Whether the rule's module is there and, for a device behind PCI, is its driver: a GPU may have
+ * another one, such as that for guests. */
+static bool has_driver(const struct finder *f, const char *directory)
+{
+	const char *module = f->rule->module, *driver;
+	char function[16] = "", *uevent = NULL;
+	size_t len = 0;
+	bool has = true;
+
+	if (!module)
+		return true;
+	if (unc_root_is_live(f->root) &&
+	    !unc_root_exists(f->root, UNC_PATH("sys/module/%s", module)))
+		return false;
+	find_function(f, directory, function);
+	if (*function &&
+	    unc_root_read_line(f->root, UNC_PATH("sys/bus/pci/devices/%s/uevent", function),
+			       &uevent) == 0) {
+		driver = unc_find_value(uevent, "DRIVER", &len);
+		has = driver && len == strlen(module) && strncmp(driver, module, len) == 0;
+	}
+	free(uevent);
+	return has;
+}
+
 /* Whether the files of the directory are those of a device of the rule. */
 static bool fits(const struct finder *f, const char *directory)
 {
@@ -150,7 +176,7 @@ static bool fits(const struct finder *f, const char *directory)
 		fit = has_text(f, directory, &f->rule->only[i]);
 	for (size_t i = 0; fit && i < f->rule->not_if_count; i++)
 		fit = !has_text(f, directory, &f->rule->not_if[i]);
-	return fit;
+	return fit && has_driver(f, directory) != f->driverless;
 }
 
 static int compare_texts(const void *a, const void *b)
@@ -295,9 +321,6 @@ int unc_devices_find(struct unc_catalogue *c, struct unc_pmus *pmus, const struc
 		f.count = 0;
 		for (size_t k = 0; r == 0 && k < f.family->device_count; k++) {
 			f.rule = &f.family->devices[k];
-			if (f.rule->module && unc_root_is_live(root) &&
-			    !unc_root_exists(root, UNC_PATH("sys/module/%s", f.rule->module)))
-				continue;
 			if (add_devices(&f, "", f.rule->directories, 0) < 0)
 				r = unc_nomem(e);
 		}
@@ -305,5 +328,25 @@ int unc_devices_find(struct unc_catalogue *c, struct unc_pmus *pmus, const struc
 	if (r == 0 && devices.count && join(pmus, &devices) < 0)
 		r = unc_nomem(e);
 	unc_pmus_finish(&devices);
+	return r;
+}
+
+int unc_devices_find_driverless(const struct unc_family *family, struct unc_pmus *into,
+				const struct unc_root *root, const struct unc_topology *topology,
+				struct unc_error *e)
+{
+	struct finder f = {.root = root,
+			   .topology = topology,
+			   .e = e,
+			   .pmus = into,
+			   .family = family,
+			   .driverless = true};
+	int r = 0;
+
+	for (size_t k = 0; r == 0 && k < family->device_count; k++) {
+		f.rule = &family->devices[k];
+		if (f.rule->module && add_devices(&f, "", f.rule->directories, 0) < 0)
+			r = unc_nomem(e);
+	}
 	return r;
 }

@@ -215,3 +215,47 @@ verdicts() {
 	helper check-schema <<<"$output"
 	[ "$(jq -c '.metrics[0] | [.perf, .events[0].where]' <<<"$output")" = '[null,"nvme*n*/stat, column 3"]' ] || fail JSON
 }
+
+@test "doctor: a GPU without its vendor's driver is a note with the fix" {
+	local machine=$BATS_TEST_TMPDIR/machine.txt
+
+	expect 0 "$UNCORE" --root "$BATS_FILE_TMPDIR/spr-devices.txt" doctor
+	shows $'\nok +nvidia-gpu: GPUs of NVIDIA: 2 devices, ' $'\nok +nvme: NVMe controllers: 2 devices, '
+	sed 's/DRIVER=nvidia$/DRIVER=vfio-pci/' "$BATS_FILE_TMPDIR/spr-devices.txt" >"$machine"
+	expect 0 "$UNCORE" --root "$machine" doctor
+	shows $'\nnote +nvidia-gpu: GPUs of NVIDIA: 2 devices are not counted, such as 0000:27:00\\.0\n +its driver is vfio-pci, and it counts with nvidia only\n'
+	expect 0 "$UNCORE" --root "$machine" topo
+	[[ ! $output =~ nvidia_gpu ]] || fail 'a GPU of a guest counts itself'
+	sed '/DRIVER=nvidia$/d' "$BATS_FILE_TMPDIR/spr-devices.txt" >"$machine"
+	expect 0 "$UNCORE" --root "$machine" doctor
+	shows $'such as 0000:27:00\\.0\n +the driver nvidia is not loaded\n +fix: sudo modprobe nvidia'
+}
+
+@test "serve: a device has series of its own, with its name and PCI function" {
+	cd "$BATS_TEST_TMPDIR" || return
+	serve --source "${SPR_DEVICES%,*}" serve --listen 127.0.0.1:0
+	# shellcheck disable=SC2154 # set by serve
+	output=$(scrape wait "$address" 1 | grep -v '^#')
+	stop TERM
+	shows 'uncore_storage_read_bytes_total\{family="nvme",socket="0",pmu="nvme0",device="0000:38:00\.0"\} ' \
+		'uncore_device_pcie_received_bytes_total\{family="nvidia-gpu",socket="0",pmu="nvidia_gpu_1",device="0000:49:00\.0"\} ' \
+		'uncore_memory_read_bytes_total\{family="intel-imc",socket="0"\} '
+	[[ ! $output =~ storage_read_bytes_total\{family=.nvme.,socket=.0.\} ]] || fail 'a sum counts the bytes again'
+}
+
+@test "record: a recording has the devices of its machine, and compares both ends later" {
+	cd "$BATS_TEST_TMPDIR" || return
+	expect 0 "$UNCORE" --source "$SPR_DEVICES" record -o a.uncore pcie 1s 3
+	expect 0 "$UNCORE" --source replay:a.uncore pcie --ends
+	shows $'\n0000:26:01\\.0 +read +40\\.00 GB/s ! +40\\.00 GB/s +1\\.000 +agree +nvidia_gpu_0\n'
+	expect 0 "$UNCORE" report a.uncore pcie
+	shows $'\n  nvidia_gpu_0 +40\\.00 GB/s +20\\.00 GB/s' $'\n1 idle device: nvme1\n'
+	expect 0 "$UNCORE" --source replay:a.uncore topo
+	shows '0000:38:00\.0 nvme0 .*; counts itself: nvme0'
+}
+
+@test "top: the sums of devices, each device below them, and below its root port" {
+	expect 0 "$UNCORE" --source "$SPR_DEVICES" top 1s 1
+	shows 'storage.read.bandwidth +all +6\.144 +GB/s' 'device.memory.bandwidth +all +2\.000 +TB/s' \
+		'device.pcie.inbound.read.bandwidth +all +64\.00 +GB/s'
+}
