@@ -225,20 +225,22 @@ static void put_problems(const struct family_writer *w, const struct series_set 
 
 /* ---- devices ---- */
 
-static void put_devices(const struct family_writer *w, const struct uncore *u)
+/* Those below a root port, which their label then names; with `named` others that have names. */
+static void put_devices(const struct family_writer *w, const struct uncore *u, bool named)
 {
 	struct buffer labels = {0};
 	char number[20];
 
 	put_family(w, FAMILY_INFO, "uncore_pcie_device", "",
-		   "A device below the root port of its label.");
+		   "A device, and the root port above it.");
 	for (size_t i = 0; i < uncore_device_count(u); i++) {
 		const struct uncore_device *d = uncore_device_at(u, i);
 
-		if (!d->port || d->is_bridge)
+		if (d->is_bridge || (!d->port && !(named && d->names)))
 			continue;
 		labels.len = 0;
-		put_label(&labels, "port", d->port->address);
+		if (d->port)
+			put_label(&labels, "port", d->port->address);
 		put_label(&labels, "address", d->address);
 		snprintf(number, sizeof(number), "%04x:%04x", d->vendor, d->device);
 		put_label(&labels, "id", number);
@@ -346,8 +348,9 @@ void exposition_write(const struct family_writer *w, bool pushed, const struct s
 			put_ceilings(w, set, &set->families[i]);
 	for (size_t i = 0; i < set->family_count; i++)
 		put_histogram(w, set, &set->families[i]);
+	if (set->has_ports || set->has_devices)
+		put_devices(w, u, set->has_devices);
 	if (set->has_ports) {
-		put_devices(w, u);
 		put_links(w, u, false);
 		put_links(w, u, true);
 	}

@@ -211,6 +211,7 @@ static size_t find_series(struct series_set *set, const struct uncore *u,
 	char *labels = labels_of(u, row);
 
 	set->has_ports |= row->place->port != NULL;
+	set->has_devices |= row->place->device != NULL;
 	while (i != SERIES_NONE && strcmp(set->series[i].labels, labels) != 0)
 		i = set->series[i].next;
 	if (i != SERIES_NONE) {

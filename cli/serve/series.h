@@ -65,6 +65,7 @@ struct series_set {
 	size_t family_count, series_count;
 	size_t row_count; /* of the sample */
 	bool has_ports;   /* some series have the label `port` */
+	bool has_devices; /* and some the label `device` */
 	double seconds;   /* of all intervals */
 	size_t intervals, missed;
 };
