@@ -259,3 +259,21 @@ verdicts() {
 	shows 'storage.read.bandwidth +all +6\.144 +GB/s' 'device.memory.bandwidth +all +2\.000 +TB/s' \
 		'device.pcie.inbound.read.bandwidth +all +64\.00 +GB/s'
 }
+
+@test "top: a device is below its root port, with what it counts of this traffic" {
+	local tmux=(tmux -u -f /dev/null -S "$BATS_TEST_TMPDIR/socket") count
+
+	command -v tmux >/dev/null || skip 'there is no tmux here'
+	# Intervals are an hour: the space bar reads.
+	"${tmux[@]}" new-session -d -x 110 -y 30 "$UNCORE --source ${SPR_DEVICES@Q} top 3600s" 3>&-
+	for ((count = 0; count < 300; count++)); do
+		output=$("${tmux[@]}" capture-pane -p)
+		[[ $output != *' 2.048 GB/s'* ]] || break
+		[[ $output != *'uncore top'* ]] || "${tmux[@]}" send-keys Space / 'nvme0: ' Enter
+		sleep 0.2
+	done
+	"${tmux[@]}" send-keys q
+	sleep 0.2
+	"${tmux[@]}" kill-server || true
+	shows 'pcie\.inbound\.read\.bandwidth .*port 0000:37:01\.0: nvme0 nvme0n1 +2\.060 GB/s !.*nvme0: 0000:38:00\.0 nvme0 .* +2\.048 GB/s +13\.0 %'
+}
