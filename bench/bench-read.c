@@ -186,7 +186,8 @@ static double time_read(struct uncore_monitor *m)
 	double begin = now_ns();
 
 	for (int n = 0; n < READS; n++)
-		if (m->source->ops->read(m->source, m->now, &ns, &m->machine->error) < 0)
+		if (m->parts[0].source->ops->read(m->parts[0].source, m->now, &ns,
+						  &m->machine->error) < 0)
 			die("read", m->machine->error.text);
 	return (now_ns() - begin) / READS / (double)m->plan.count;
 }

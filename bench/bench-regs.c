@@ -88,7 +88,8 @@ static double time_read(struct uncore_monitor *m, int reads)
 	double begin = now_ns();
 
 	for (int n = 0; n < reads; n++)
-		if (m->source->ops->read(m->source, m->now, &ns, &m->machine->error) < 0)
+		if (m->parts[0].source->ops->read(m->parts[0].source, m->now, &ns,
+						  &m->machine->error) < 0)
 			die("read", m->machine->error.text);
 	return (now_ns() - begin) / reads / (double)m->plan.count;
 }

@@ -421,6 +421,27 @@ static int check_families(struct uncore *u)
 	return r;
 }
 
+/* Why devices of the family are not counted: another driver has them, or none. */
+static void explain_driverless(struct uncore *u, const struct unc_family *f,
+			       const struct unc_pmus *devices, struct draft *d)
+{
+	const struct uncore_device *first = uncore_pmu_device(u, &devices->items[0]);
+	const char *module;
+
+	for (size_t k = 0; !(module = f->devices[k].module);)
+		k++;
+	unc_text_add(&d->found, "%s: %zu device%s not counted, such as %s", f->title,
+		     devices->count, devices->count == 1 ? " is" : "s are",
+		     first ? first->address : devices->items[0].name);
+	if (first && first->driver) {
+		unc_text_add(&d->why, "its driver is %s, and it counts with %s only", first->driver,
+			     module);
+		return;
+	}
+	unc_text_add(&d->why, "the driver %s is not loaded", module);
+	unc_text_add(&d->fix, "sudo modprobe %s   # it may be in a package of the vendor", module);
+}
+
 /* Devices that would count themselves, if their vendor's driver had them. */
 static int check_driverless(struct uncore *u)
 {
@@ -430,27 +451,10 @@ static int check_driverless(struct uncore *u)
 		const struct unc_family *f = u->catalogue.families[i];
 		struct draft d = {.verdict = UNCORE_VERDICT_NOTE, .subject = f->name};
 		struct unc_pmus devices = {0};
-		const struct uncore_device *first = NULL;
-		const char *module;
 
 		r = unc_devices_find_driverless(f, &devices, u->root, &u->topology, &u->error);
 		if (r == 0 && devices.count) {
-			for (size_t k = 0; !(module = f->devices[k].module);)
-				k++;
-			first = uncore_pmu_device(u, &devices.items[0]);
-			unc_text_add(&d.found, "%s: %zu device%s not counted, such as %s", f->title,
-				     devices.count, devices.count == 1 ? " is" : "s are",
-				     first ? first->address : devices.items[0].name);
-			if (first && first->driver) {
-				unc_text_add(&d.why, "its driver is %s, and it counts with %s only",
-					     first->driver, module);
-			} else {
-				unc_text_add(&d.why, "the driver %s is not loaded", module);
-				unc_text_add(&d.fix,
-					     "sudo modprobe %s   # it may be in a package of the "
-					     "vendor",
-					     module);
-			}
+			explain_driverless(u, f, &devices, &d);
 			r = add_finding(u, &d);
 		}
 		unc_pmus_finish(&devices);

@@ -22,12 +22,11 @@ static void require(bool holds)
 static const char *take(const struct unc_device_read *read, const struct unc_device_layout *layout,
 			const uint8_t *data, size_t len, uint64_t *value)
 {
-	char *copy = malloc(len + 1);
+	char *copy = calloc(1, len + 1);
 	const char *why;
 
 	require(copy);
 	memcpy(copy, data, len);
-	copy[len] = '\0';
 	*value = KEPT;
 	why = unc_field_take(read, layout, copy, len, value);
 	require(!why || *why);
@@ -37,12 +36,11 @@ static const char *take(const struct unc_device_read *read, const struct unc_dev
 
 static void check_version(const struct unc_device_layout *layout, const uint8_t *data, size_t len)
 {
-	char *copy = malloc(len + 1), version[64];
+	char *copy = calloc(1, len + 1), version[64];
 	struct unc_device_read read = {.versions = version};
 
 	require(copy);
 	memcpy(copy, data, len);
-	copy[len] = '\0';
 	if (unc_field_version(layout, copy, len, version)) {
 		require(*version && strlen(version) < sizeof(version));
 		/* Words of versions have no blanks. */

@@ -86,7 +86,7 @@ static char *copied_with(const struct tree *t, const char *library, const char *
 		"%s",
 		t->dir, library, library, t->dir, strcmp(library, HIP) == 0 ? HIP : "libcuda.so.1",
 		t->dir, fault, t->dir, address);
-	f = popen(command, "r");
+	f = popen(command, "r"); /* NOLINT(cert-env33-c): this program itself */
 	assert_non_null(f);
 	len = fread(text, 1, sizeof(text) - 1, f);
 	text[len] = '\0';
@@ -216,10 +216,10 @@ static const struct row h100[] = {
 };
 
 /* H200: the rate of copies, and counts relative to the copied bytes, which are printed with five digits. */
-#define H200(load, series, rate, window, rx, tx)                                    \
-	{                                                                           \
-		load, series, rate * 1e9 * window, window, rx *rate * 1e9 * window, \
-			tx *rate * 1e9 * window                                     \
+#define H200(load, series, rate, window, rx, tx)                                                 \
+	{                                                                                        \
+		(load), (series), (rate)*1e9 * (window), (window), (rx) * (rate)*1e9 * (window), \
+			(tx) * (rate)*1e9 * (window)                                             \
 	}
 static const struct row h200[] = {
 	H200(VERIFY_GPU_READ, 0, 55.378, 2.501, 1.07814, 0.09378),

@@ -109,7 +109,7 @@ static const char *take_attribute(const struct unc_device_read *read, const char
 			if (read->index >= count)
 				return "the attribute has fewer values";
 			count -= read->index;
-			return add_up(data + at + read->index * sizes[type], sizes[type],
+			return add_up(data + at + (size_t)read->index * sizes[type], sizes[type],
 				      count < values ? count : values, value);
 		}
 		at += count * sizes[type];
@@ -185,6 +185,6 @@ size_t unc_field_room(const struct unc_device_read *read)
 {
 	size_t last = read->has_high && read->high > read->at ? read->high : read->at;
 
-	last += (read->values ? read->values : 1) * read->bytes;
+	last += (size_t)(read->values ? read->values : 1) * read->bytes;
 	return last > LEAST_ROOM ? last : LEAST_ROOM;
 }
