@@ -219,18 +219,21 @@ static void order_devices(struct view_line *lines, size_t count)
 	free(sorted);
 }
 
-/* The largest lines come first. Idle ports and devices are hidden, unless there is only one
- * line. */
+/* The largest lines come first. Idle ports and devices are hidden, unless there is only one line,
+ * or devices alone, as in a virtual machine. */
 static void order(const struct out *out, struct view_line *lines, size_t count)
 {
 	const char *sort = out->setup.sort ? out->setup.sort : ports_sorts[0];
+	bool alone = true;
 
+	for (size_t i = 0; i < count; i++)
+		alone = alone && is_device(lines[i].row);
 	for (size_t i = 0; i < out->row_count; i++)
 		lines[line_of(lines, out->rows[i].row)].key += key_of(sort, out->rows[i].row);
 	for (size_t i = 0; i < count; i++) {
 		struct view_line *l = &lines[i];
 
-		l->hidden = count > 1 && l->bandwidth && !l->busy &&
+		l->hidden = count > 1 && !alone && l->bandwidth && !l->busy &&
 			    (l->row->place->port || is_device(l->row));
 		l->key = strcmp(sort, "share") == 0 ? fmax(l->share, 0) : l->key;
 	}
