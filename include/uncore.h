@@ -674,6 +674,9 @@ struct uncore_replay {
 	 * no more. */
 	int (*read)(void *context, struct uncore_reading *const *into, uint64_t *monotonic_ns,
 		    uint64_t *wall_ns, const char **why);
+	/* Whether there are readings of a PMU. NULL: not known. A simulation leaves out devices of
+	 * its machine, and so does the scan then. */
+	bool (*has)(void *context, const char *pmu);
 };
 
 /* Plans if that was not done, and opens all counters (of the current round), stopped. Each needs

@@ -453,6 +453,8 @@ static int check_driverless(struct uncore *u)
 		struct unc_pmus devices = {0};
 
 		r = unc_devices_find_driverless(f, &devices, u->root, &u->topology, &u->error);
+		if (r == 0 && devices.count)
+			r = unc_machine_pci(u);
 		if (r == 0 && devices.count) {
 			explain_driverless(u, f, &devices, &d);
 			r = add_finding(u, &d);

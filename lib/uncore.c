@@ -253,6 +253,14 @@ int uncore_cpu_stepping(const struct uncore *u)
 	return u->topology.stepping;
 }
 
+/* Whether a simulation, or the recording of one, counts the PMU. */
+static bool is_simulated(const struct uncore *u, const struct uncore_pmu *p)
+{
+	if (u->sim)
+		return unc_sim_has(u->sim, p);
+	return !u->replay.simulated || !u->replay.has || u->replay.has(u->replay.context, p->name);
+}
+
 /* A simulated machine has only those of its tree's devices that are simulated, too. */
 static void drop_devices(struct uncore *u)
 {
@@ -261,7 +269,7 @@ static void drop_devices(struct uncore *u)
 	for (size_t i = 0; i < u->pmus.count; i++) {
 		struct uncore_pmu *p = &u->pmus.items[i];
 
-		if (p->source == UNC_SOURCE_KERNEL || unc_sim_has(u->sim, p))
+		if (p->source == UNC_SOURCE_KERNEL || is_simulated(u, p))
 			u->pmus.items[kept++] = *p;
 		else
 			unc_pmu_finish(p);
@@ -303,7 +311,7 @@ int uncore_scan(struct uncore *u)
 	/* With a register block or resctrl only their PMUs are known. */
 	if (r == 0 && !u->regs && u->ops != &unc_source_resctrl)
 		r = unc_devices_find(&u->catalogue, &u->pmus, u->root, &u->topology, &u->error);
-	if (r == 0 && u->sim)
+	if (r == 0)
 		drop_devices(u);
 	if (r == 0)
 		r = unc_catalogue_match(&u->catalogue, &u->pmus, &u->error);

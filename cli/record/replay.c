@@ -107,6 +107,16 @@ static int parse_time(struct replay_file *f, const char *option, const char *tex
 
 /* ---- counters ---- */
 
+static bool has_pmu(void *context, const char *pmu)
+{
+	const struct recording *recorded = &((const struct replay *)context)->file->recording;
+
+	for (size_t i = 0; i < recorded->counter_count; i++)
+		if (strcmp(recorded->counters[i].pmu, pmu) == 0)
+			return true;
+	return false;
+}
+
 /* Finds the recorded counter of a planned one. Each is used once; if fewer were recorded than are
  * planned, these share one. */
 static size_t find_counter(const struct replay_file *f, const struct uncore_counter *c, bool *used)
@@ -387,7 +397,8 @@ static int set_source(struct replay *r, struct uncore *u)
 				       .name = r->file->source,
 				       .context = r,
 				       .open = open_counters,
-				       .read = read_counters};
+				       .read = read_counters,
+				       .has = has_pmu};
 	int err = read_interval(r), status = CLI_OK;
 
 	if (!err)

@@ -19,7 +19,7 @@ FORMATS = {"bool": "d", "int": "d", "unsigned": "u", "double": ".17g", "size_t":
 def plain(text):
     """The header without comments; pointers to functions and to bytes of the caller are left out."""
     text = re.sub(r"/\*.*?\*/", " ", text, flags=re.S)
-    return re.sub(r"^\tint \(\*\w+\)\([^;]*;\n|^\tvoid \*\w+;\n", "", text, flags=re.M)
+    return re.sub(r"^\t(?:int|bool) \(\*\w+\)\([^;]*;\n|^\tvoid \*\w+;\n", "", text, flags=re.M)
 
 
 def members_of(text):
