@@ -158,7 +158,7 @@ put() {
 	refuses 3 "$UNCORE" --root "$TREE" --source files stat -e amd_gpu_0/energy/ 1 1
 	says 'amd_gpu_0 is suspended, and reading it would wake it'
 	rm "$at/power/runtime_status" # old kernels
-	counts -e amd_gpu_0/energy/ -- true
+	counts -e amd_gpu_0/energy/ -- sleep 0.1
 	[ "$(row amd_gpu_0/energy/ .quality)" = measured ]
 }
 
