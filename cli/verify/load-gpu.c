@@ -3,6 +3,7 @@
  * and copies what this process requests. */
 #include <dlfcn.h>
 #include <errno.h>
+#include <linux/capability.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -13,6 +14,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -256,6 +258,18 @@ static bool copy_steadily(struct child *c)
 	return true;
 }
 
+/* The command may have capabilities (setcap). The vendor's library, and what its environment makes
+ * it load, gets none of them. Root keeps its own. */
+static bool drop_capabilities(void)
+{
+	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
+	const struct __user_cap_data_struct none[2] = {{0}};
+
+	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+	return geteuid() == 0 || syscall(SYS_capset, &head, none) == 0;
+}
+
 /* The child keeps its socket, and no other file or lock of this process. */
 static void serve(struct child *c, const char *address, int node, size_t size)
 {
@@ -269,6 +283,8 @@ static void serve(struct child *c, const char *address, int node, size_t size)
 	for (int fd = STDERR_FILENO + 1; fd < FILES_MOST; fd++)
 		if (fd != c->socket)
 			close(fd);
+	if (!drop_capabilities())
+		_exit(1);
 	start(c, address, node, size);
 	while (send(c->socket, &c->reply, sizeof(c->reply), MSG_NOSIGNAL) == sizeof(c->reply) &&
 	       !*c->reply.why && recv(c->socket, &r, sizeof(r), 0) == sizeof(r)) {

@@ -176,6 +176,10 @@ int uncore_monitor_next_round(struct uncore_monitor *m)
 	free(m->earlier);
 	m->earlier = m->total;
 	m->total = NULL;
+	/* The sentences of this source end with it. */
+	for (size_t i = m->first; i < m->first + m->count; i++)
+		if (m->plan.counters[i].pmu->source == UNC_SOURCE_NVML)
+			m->earlier[i].why = NULL;
 	close_source(m);
 	begin_round(m, m->round + 1);
 	return 1;

@@ -13,6 +13,9 @@
 #define TORN (UINT64_C(1) << 31)
 #define MOST_TRIES 4
 
+/* A file of a copied tree may be a pipe, which must not keep the caller. */
+#define OPEN_FLAGS (O_RDONLY | O_NONBLOCK | O_NOCTTY)
+
 /* A file of a device, and its contents at the latest reading. */
 struct file {
 	const struct uncore_pmu *pmu;
@@ -76,7 +79,7 @@ static int add_file(struct files_source *s, const struct uncore_pmu *pmu, const 
 		*f = (struct file){.pmu = pmu, .fd = -1, .path = strdup(path), .status = NO_FILE};
 		if (!f->path)
 			return -ENOMEM;
-		f->fd = unc_root_open_file(s->base.root, path, O_RDONLY);
+		f->fd = unc_root_open_file(s->base.root, path, OPEN_FLAGS);
 	}
 	f = &s->files[*number];
 	f->room = room > f->room ? room : f->room;
@@ -309,7 +312,7 @@ static void read_file(const struct files_source *s, struct file *f)
 	if (f->why)
 		return;
 	if (f->fd < 0) /* its device was removed: it may be back */
-		f->fd = unc_root_open_file(s->base.root, f->path, O_RDONLY);
+		f->fd = unc_root_open_file(s->base.root, f->path, OPEN_FLAGS);
 	r = f->fd < 0 ? f->fd : read_into(f, f->data, &f->len);
 	if (r == 0 && f->halves)
 		r = read_into(f, f->again, &f->again_len);
@@ -324,6 +327,11 @@ static void read_file(const struct files_source *s, struct file *f)
 
 static const char *take(const struct counter *c, const struct file *f, uint64_t *value)
 {
+	bool text = !c->read->bytes && !c->read->has_attribute;
+
+	/* A number at its end may be a part of one. */
+	if (!f->why && text && f->len == f->room)
+		return "its file is longer than the part that is read of it";
 	return f->why ? f->why : unc_field_take(c->read, f->pmu->layout, f->data, f->len, value);
 }
 

@@ -242,7 +242,11 @@ int gpu_open(struct gpus *all, struct gpu_item *into, const struct unc_nvml_item
 	double peak = 0;
 	int r = gpu_probe(all, item, value);
 
-	*into = (struct gpu_item){.asked = *item, .gpu = find_gpu(all, item->pci)};
+	/* One that cannot be read keeps its status. */
+	*into = (struct gpu_item){.asked = *item,
+				  .gpu = find_gpu(all, item->pci),
+				  .failed = r != NVML_OK,
+				  .status = r};
 	if (r != NVML_OK)
 		return r;
 	into->factor = factor_of(item->gpm);
@@ -319,7 +323,7 @@ static void read_gpm(struct gpus *all, struct gpu *g, size_t count, bool pcie)
 	for (size_t i = 0, k = 0; i < all->open_count; i++) {
 		struct gpu_item *item = &all->open[i];
 
-		if (item->gpu != g || !gpm_of(&item->asked) || k == count)
+		if (item->gpu != g || !gpm_of(&item->asked) || item->failed || k == count)
 			continue;
 		if (r != NVML_OK)
 			item->status = r;
@@ -345,7 +349,7 @@ static size_t ask_gpm(struct gpus *all, const struct gpu *g, bool *pcie)
 	for (size_t i = 0; i < all->open_count && count < NVML_GPM_MOST; i++) {
 		unsigned gpm = gpm_of(&all->open[i].asked);
 
-		if (all->open[i].gpu != g || !gpm)
+		if (all->open[i].gpu != g || !gpm || all->open[i].failed)
 			continue;
 		all->gpm->metrics[count++] = (struct nvml_gpm_metric){.id = gpm};
 		*pcie |= gpm == NVML_GPM_PCIE_TX || gpm == NVML_GPM_PCIE_RX;
@@ -380,7 +384,9 @@ void gpu_read(struct gpus *all, struct gpu *g, struct unc_nvml_value *values)
 
 		if (item->gpu != g)
 			continue;
-		*v = (struct unc_nvml_value){.raw = (uint64_t)item->total};
+		*v = (struct unc_nvml_value){.raw = (uint64_t)item->total, .status = item->status};
+		if (item->failed)
+			continue;
 		if (narrow >= 0) {
 			const struct unc_nvml_sum *s = &g->sums[narrow];
 

@@ -42,6 +42,7 @@ struct gpu_item {
 	double total;        /* sum of means, and */
 	uint64_t enabled_ns; /* the time that they cover */
 	int status;
+	bool failed; /* it could not be opened: it is not read */
 };
 
 struct gpus {

@@ -76,6 +76,7 @@ struct nvml_source {
 	int fd; /* of the process; -1: it has ended */
 	enum state state;
 	const char *silent; /* why there was no answer */
+	const char *gone;   /* why there is no process; NULL: it has ended */
 	uint64_t since_ns, started_ns;
 	uint32_t number; /* of the latest request */
 	struct unc_nvml_request *open, *read;
@@ -357,18 +358,21 @@ static void start_again(struct nvml_source *s)
 /* Gets the values of all items. NULL, or why there are none. */
 static const char *get_values(struct nvml_source *s)
 {
-	int r = 1;
+	int r = 1, err;
 
 	if (s->fd < 0)
 		start_again(s);
 	if (s->fd < 0)
-		return ended;
+		return s->gone ? s->gone : ended;
 	if (s->state != IDLE)
 		r = wait_for(s, 0);
 	if (r == 0)
 		return s->silent;
-	if (r > 0 && s->state == STARTING && s->answer->status != UNC_NVML_OK)
-		r = -EPIPE;
+	if (r > 0 && s->state == STARTING && s->answer->status != UNC_NVML_OK) {
+		s->gone = reason_of(s->answer->status, &err);
+		leave(s);
+		return s->gone;
+	}
 	s->state = WAITING;
 	s->silent = silent_read;
 	if (r > 0)
@@ -382,6 +386,7 @@ static const char *get_values(struct nvml_source *s)
 		return ended;
 	}
 	s->state = IDLE;
+	s->gone = NULL;
 	return NULL;
 }
 

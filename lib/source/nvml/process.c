@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -96,6 +97,16 @@ static void open_items(struct process *p)
 	start_polls(p);
 }
 
+static void read_items(struct process *p)
+{
+	struct unc_nvml_value *values = p->answer.values;
+
+	for (size_t i = 0; i < p->gpus.open_count; i++)
+		values[i] = (struct unc_nvml_value){.status = p->gpus.open[i].status};
+	for (size_t i = 0; i < p->gpus.count; i++)
+		gpu_read(&p->gpus, &p->gpus.items[i], values);
+}
+
 static void answer(struct process *p)
 {
 	struct unc_nvml_answer *a = &p->answer;
@@ -111,8 +122,7 @@ static void answer(struct process *p)
 	else if (p->request.verb != UNC_NVML_READ)
 		open_items(p);
 	else
-		for (size_t i = 0; i < p->gpus.count; i++)
-			gpu_read(&p->gpus, &p->gpus.items[i], a->values);
+		read_items(p);
 	send(UNC_NVML_SOCKET, a, offsetof(struct unc_nvml_answer, values[a->count]), MSG_NOSIGNAL);
 }
 
@@ -149,6 +159,21 @@ static void close_others(void)
 		close(fd);
 }
 
+/* A user's program may have capabilities (setcap, systemd). The vendor's library, and what its
+ * environment makes it load, gets none of them. Root keeps its own. */
+static void drop_capabilities(void)
+{
+	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
+	const struct __user_cap_data_struct none[2] = {{0}};
+
+	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	if (geteuid() == 0)
+		return;
+	prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+	if (syscall(SYS_capset, &head, none) < 0)
+		_exit(1);
+}
+
 int unc_nvml_main(int argc, char **argv)
 {
 	struct unc_nvml_request *q;
@@ -172,6 +197,7 @@ int unc_nvml_main(int argc, char **argv)
 		_exit(1);
 	}
 	prctl(PR_SET_NAME, UNC_NVML_PROGRAM);
+	drop_capabilities();
 	close_others();
 	q = calloc(1, sizeof(*q));
 	p = calloc(1, sizeof(*p));
