@@ -142,7 +142,7 @@ put() {
 	[ "$(row amd_gpu_0/energy/ .value) $(row amd_gpu_0/xgmi_read/ .value)" = '65536 4' ]
 	# A function of a GPU in a guest has none of the numbers.
 	helper devices metrics 1.8 "$at/gpu_metrics"
-	counts -M 'device.*' -- sleep 0.1
+	counts -M 'device.*' -- sleep 0.03
 	[ "$(jq -r 'select(.name) | .quality' <<<"$output" | sort -u)" = unavailable ]
 	[[ $(row device.energy.power .reason) == *'the device does not give it: all bits of the number are set' ]]
 	[ "$(jq 'select(.name) | .value' <<<"$output" | sort -u)" = null ]
@@ -158,7 +158,7 @@ put() {
 	refuses 3 "$UNCORE" --root "$TREE" --source files stat -e amd_gpu_0/energy/ 1 1
 	says 'amd_gpu_0 is suspended, and reading it would wake it'
 	rm "$at/power/runtime_status" # old kernels
-	counts -e amd_gpu_0/energy/ -- sleep 0.1
+	counts -e amd_gpu_0/energy/ -- sleep 0.03
 	[ "$(row amd_gpu_0/energy/ .quality)" = measured ]
 }
 
@@ -212,7 +212,7 @@ measured 0 null' ] || fail "$rows"
 	[ "$(jq -r 'select(.name) | "\(.pmu) \(.quality)"' <<<"$output")" = $'mlx5_0_port_1 unavailable\nmlx5_1_port_1 measured' ]
 	[[ $(jq -r 'select(.pmu == "mlx5_0_port_1") | .reason' <<<"$output") == *'the counter stands at its greatest value until it is reset' ]]
 	echo 'N/A (no PMA)' >"$a/port_rcv_data"
-	counts -e mlx5_0_port_1/received_words/ -- sleep 0.1
+	counts -e mlx5_0_port_1/received_words/ -- sleep 0.03
 	[[ $(row mlx5_0_port_1/received_words/ .reason) == *"'N/A' there: the device does not give it" ]]
 }
 
@@ -361,7 +361,7 @@ measured 0 null' ] || fail "$rows"
 	[ "$(input device.pcie.inbound.read.bandwidth blocks_read)" = 5 ]
 	[ "$(row acme3/blocks_written/ .value) $(row acme3/temperature/ .value)" = '10 3001' ]
 	rm "$at/dma/channel1"
-	expect 0 "$UNCORE" --data "$BATS_TEST_TMPDIR/data" --root "$TREE" --source files stat -j -M 'device.*' -- sleep 0.1
+	expect 0 "$UNCORE" --data "$BATS_TEST_TMPDIR/data" --root "$TREE" --source files stat -j -M 'device.*' -- sleep 0.03
 	[ "$(row device.pcie.inbound.read.bandwidth .quality)" = measured ]
 }
 
