@@ -429,10 +429,14 @@ static int parse_formula(const struct unc_reader *r, const struct unc_yaml *node
 {
 	struct unc_error why;
 	size_t pos = 0;
+	int err;
 
 	if (unc_reader_expect(r, node, UNC_YAML_TEXT) < 0)
 		return -EBADMSG;
-	if (unc_formula_parse(out, node->text, &pos, &why) < 0)
+	err = unc_formula_parse(out, node->text, &pos, &why);
+	if (err == -ENOMEM)
+		return unc_nomem(r->e);
+	if (err < 0)
 		return unc_reader_fail_in(r, node, pos, "formula: %s", why.text);
 	if ((*out)->names.count > UNC_METRIC_EVENTS)
 		return unc_reader_fail(r, node, "the formula names more than %d events",
@@ -446,10 +450,11 @@ static int read_formula(const struct unc_reader *r, const struct unc_yaml *node,
 	const struct unc_family *f = r->context;
 	struct uncore_metric *m = into;
 	const struct unc_names *names;
+	int err = parse_formula(r, node, &m->formula);
 
 	m->text = node->text;
-	if (parse_formula(r, node, &m->formula) < 0)
-		return -EBADMSG;
+	if (err < 0)
+		return err;
 	names = &m->formula->names;
 	m->events = unc_yaml_keep(r->file, calloc(names->count + 1, sizeof(*m->events)));
 	if (!m->events)
@@ -480,9 +485,10 @@ static int read_formula(const struct unc_reader *r, const struct unc_yaml *node,
 static int read_unless(const struct unc_reader *r, const struct unc_yaml *node, void *into)
 {
 	struct uncore_metric *m = into;
+	int err = parse_formula(r, node, &m->unless);
 
-	if (parse_formula(r, node, &m->unless) < 0)
-		return -EBADMSG;
+	if (err < 0)
+		return err;
 	for (size_t i = 0; i < m->unless->names.count; i++) {
 		const char *name = m->unless->names.items[i];
 
