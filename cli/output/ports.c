@@ -83,7 +83,8 @@ static void put_name(char name[OUT_METRIC_ROOM], const struct uncore_row *row)
 }
 
 /* "pcie.inbound.read.bandwidth" is headed "IN READ", "pcie.inbound.read.latency" "LATENCY",
- * "pcie.in.bandwidth" "IN", and "pcie.dma.utilization" "DMA UTILIZATION". */
+ * "pcie.in.bandwidth" "IN", "pcie.bandwidth" "BOTH", and "pcie.dma.utilization"
+ * "DMA UTILIZATION". */
 static void make_column(struct out_metric *m, const struct uncore_row *row)
 {
 	const char *words[3] = {"", "", ""};
@@ -95,7 +96,9 @@ static void make_column(struct out_metric *m, const struct uncore_row *row)
 	strsep(&rest, ".");
 	while (rest && count < 3)
 		words[count++] = strsep(&rest, ".");
-	if (count == 3 && strcmp(words[2], "bandwidth") != 0)
+	if (count == 1)
+		snprintf(m->title, sizeof(m->title), "both");
+	else if (count == 3 && strcmp(words[2], "bandwidth") != 0)
 		snprintf(m->title, sizeof(m->title), "%s", words[2]);
 	else if (count == 2 && strcmp(words[1], "bandwidth") != 0)
 		snprintf(m->title, sizeof(m->title), "%s %s", words[0], words[1]);

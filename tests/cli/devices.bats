@@ -162,6 +162,17 @@ put() {
 	[ "$(row amd_gpu_0/energy/ .quality)" = measured ]
 }
 
+@test "pcie: a GPU that counts both directions together has a column with a title" {
+	local at
+
+	at=$(a_gpu 0)
+	helper devices metrics 1.8 "$at/gpu_metrics" pcie_samples=1000 samples=500
+	helper devices metrics 1.8 "$BATS_TEST_TMPDIR/after" pcie_samples=1400 samples=520
+	expect 0 "$UNCORE" --root "$TREE" --source files pcie -- \
+		dd if="$BATS_TEST_TMPDIR/after" of="$at/gpu_metrics" conv=notrunc status=none
+	shows $'\nDEVICE +BOTH' $'\n  amd_gpu_0 +20\\.00 GB/s'
+}
+
 @test "a device that is removed and comes back, or becomes another, loses intervals and has no wrong number" {
 	local at rows
 
