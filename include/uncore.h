@@ -55,6 +55,7 @@ struct uncore;         /* one machine: PMUs, places, the catalogue matched to th
 struct uncore_pmu;     /* one PMU of the machine; borrowed from it */
 struct uncore_metric;  /* one formula of the catalogue; borrowed from the machine */
 struct uncore_device;  /* one PCI device of the machine; borrowed from it */
+struct uncore_view;    /* one table of lines on a screen; borrowed from the machine */
 struct uncore_replay;  /* readings that the caller provides; owned by the caller */
 struct uncore_monitor; /* a set of counters, planned and then running; owned by the caller */
 struct uncore_sample;  /* the rows of one interval; owned by the caller */
@@ -464,6 +465,33 @@ struct uncore_words {
 /* The entry of a word, for a scanned machine. Case does not matter, nor does a '?', '!', ','
  * or '.' at its end. NULL: there is no such entry. */
 const struct uncore_words *uncore_words_find(struct uncore *u, const char *word);
+
+/* ---- views: which metrics stand beside each other on a screen ------------------------ */
+
+/* The columns of a line. IN is what is read, or arrives; OUT what is written, or leaves. */
+enum uncore_column {
+	UNCORE_COLUMN_IN,
+	UNCORE_COLUMN_OUT,
+	UNCORE_COLUMN_TOTAL,
+	UNCORE_COLUMN_SHARE, /* of a ceiling, where a metric counts the share itself */
+	UNCORE_COLUMN_LATENCY,
+	UNCORE_COLUMNS
+};
+
+/* The views of the catalogue, in the order in which they are shown. 0: out of memory. */
+size_t uncore_view_count(struct uncore *u);
+const struct uncore_view *uncore_view_at(const struct uncore *u, size_t i);
+const char *uncore_view_name(const struct uncore_view *v);   /* "devices" */
+const char *uncore_view_title(const struct uncore_view *v);  /* "Devices" */
+const char *uncore_view_screen(const struct uncore_view *v); /* the screen that shows it: "pcie" */
+/* "TO DEVICE"; NULL: the view does not have this column. */
+const char *uncore_view_column_title(const struct uncore_view *v, enum uncore_column column);
+
+/* Where a metric is shown. If a place has several metrics of a column, the one with the lowest
+ * *rank is shown. *number: in the metric's name, 3 in "link.3.in.bandwidth"; each number has a line
+ * of its own; -1: there is none. -ENOENT: no view has the metric; -ENOMEM. */
+int uncore_view_find(struct uncore *u, const char *metric, const struct uncore_view **view,
+		     enum uncore_column *column, unsigned *rank, int *number);
 
 /* ---- memory: its peak bandwidth ---------------------------------------------------- */
 

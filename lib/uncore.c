@@ -544,6 +544,53 @@ const struct uncore_words *uncore_words_find(struct uncore *u, const char *word)
 	return unc_catalogue_words(&u->catalogue, word);
 }
 
+size_t uncore_view_count(struct uncore *u)
+{
+	return unc_catalogue_load_views(&u->catalogue, &u->error) < 0 ? 0 : u->catalogue.view_count;
+}
+
+const struct uncore_view *uncore_view_at(const struct uncore *u, size_t i)
+{
+	return &u->catalogue.views[i];
+}
+
+const char *uncore_view_name(const struct uncore_view *v)
+{
+	return v->name;
+}
+
+const char *uncore_view_title(const struct uncore_view *v)
+{
+	return v->title;
+}
+
+const char *uncore_view_screen(const struct uncore_view *v)
+{
+	return v->screen;
+}
+
+const char *uncore_view_column_title(const struct uncore_view *v, enum uncore_column column)
+{
+	return v->columns[column].title;
+}
+
+int uncore_view_find(struct uncore *u, const char *metric, const struct uncore_view **view,
+		     enum uncore_column *column, unsigned *rank, int *number)
+{
+	int r = unc_catalogue_load_views(&u->catalogue, &u->error);
+	struct unc_view_cell cell;
+
+	if (r < 0)
+		return r;
+	if (!unc_catalogue_find_view(&u->catalogue, metric, &cell))
+		return -ENOENT;
+	*view = cell.view;
+	*column = cell.column;
+	*rank = cell.rank;
+	*number = cell.number;
+	return 0;
+}
+
 /* ---- PCI devices ---- */
 
 int uncore_learn(struct uncore *u, const char **file)

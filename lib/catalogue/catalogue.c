@@ -10,6 +10,7 @@ void unc_catalogue_finish(struct unc_catalogue *c)
 	free(c->families);
 	free(c->metrics);
 	unc_yaml_free(c->words_file);
+	unc_yaml_free(c->views_file);
 	*c = (struct unc_catalogue){0};
 }
 

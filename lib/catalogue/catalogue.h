@@ -413,6 +413,26 @@ int unc_devices_find_driverless(const struct unc_family *family, struct unc_pmus
 				const struct unc_root *root, const struct unc_topology *topology,
 				struct unc_error *e);
 
+/* ---- views: uncore.h ---- */
+
+struct unc_view_column {
+	const char *title;
+	const char *metrics; /* separated by blanks; {n} stands for a number */
+};
+
+struct uncore_view {
+	const char *name, *title, *screen;
+	struct unc_view_column columns[UNCORE_COLUMNS];
+};
+
+/* Where a metric is shown; see uncore_view_find(). */
+struct unc_view_cell {
+	const struct uncore_view *view;
+	enum uncore_column column;
+	unsigned rank;
+	int number;
+};
+
 /* ---- the catalogue ---- */
 
 struct unc_regs; /* source/regs/regs.h */
@@ -430,6 +450,9 @@ struct unc_catalogue {
 	struct unc_yaml_file *words_file; /* read at first use */
 	struct uncore_words *words;
 	size_t word_count;
+	struct unc_yaml_file *views_file; /* read at first use */
+	struct uncore_view *views;
+	size_t view_count;
 	bool complete; /* false: has only families that may have PMUs here, and their metrics */
 };
 
@@ -467,6 +490,11 @@ int unc_catalogue_add_built_in(struct unc_catalogue *c, unc_wanted *wanted, void
 int unc_catalogue_complete(struct unc_catalogue *c, struct unc_error *e);
 /* See uncore_words_find(). */
 const struct uncore_words *unc_catalogue_words(struct unc_catalogue *c, const char *word);
+/* Reads the views at the first call. */
+int unc_catalogue_load_views(struct unc_catalogue *c, struct unc_error *e);
+/* The column of a metric; false: no view has it. Call unc_catalogue_load_views() before. */
+bool unc_catalogue_find_view(const struct unc_catalogue *c, const char *metric,
+			     struct unc_view_cell *out);
 void unc_catalogue_finish(struct unc_catalogue *c);
 
 /* Encodes an event for one PMU. Returns -ENODEV if the PMU or the CPU model does not have it. */

@@ -100,6 +100,43 @@ static bool is_name_of(const struct unc_catalogue *c, const char *pattern)
 	return false;
 }
 
+/* A metric of views.yaml exists, and stands in one column of one view. */
+static void views_have_metrics(void **state)
+{
+	struct unc_catalogue c = load_all(&no_dirs, "unknown");
+	struct unc_view_cell cell;
+	size_t metrics = 0;
+
+	(void)state;
+	assert_int_equal(unc_catalogue_load_views(&c, NULL), 0);
+	assert_true(c.view_count > 5);
+	for (size_t i = 0; i < c.view_count; i++)
+		for (size_t k = 0; k < UNCORE_COLUMNS; k++) {
+			const char *at = c.views[i].columns[k].metrics;
+			char name[64], *brace;
+			unsigned rank = 0;
+			int n;
+
+			for (; at && sscanf(at, "%63s%n", name, &n) == 1; at += n, metrics++) {
+				brace = strstr(name, "{n}");
+				if (brace)
+					memcpy(brace, "0", 1);
+				if (brace)
+					memmove(brace + 1, brace + 3, strlen(brace + 3) + 1);
+				if (!is_name_of(&c, name))
+					fail_msg("views.yaml: no metric is named %s", name);
+				assert_true(unc_catalogue_find_view(&c, name, &cell));
+				if (cell.view != &c.views[i] || cell.column != k ||
+				    cell.rank != rank++ || cell.number != (brace ? 0 : -1))
+					fail_msg("views.yaml: %s is there twice", name);
+			}
+		}
+	assert_true(metrics > 30);
+	assert_false(unc_catalogue_find_view(&c, "memory.bandwidths", &cell));
+	assert_false(unc_catalogue_find_view(&c, "link.x.in.bandwidth", &cell));
+	unc_catalogue_finish(&c);
+}
+
 static void words_stand_for_names(void **state)
 {
 	struct unc_catalogue c = load_all(&no_dirs, "unknown");
@@ -462,6 +499,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_data_file_is_built_in),
 		cmocka_unit_test(words_stand_for_names),
+		cmocka_unit_test(views_have_metrics),
 		cmocka_unit_test(families_load_for_every_model_they_name),
 		cmocka_unit_test(a_directory_adds_and_replaces),
 		cmocka_unit_test(an_empty_directory_changes_nothing),
