@@ -102,10 +102,9 @@ static int findings(struct cli *cli, struct buffer *to)
 static int measure(struct cli *cli)
 {
 	struct stat_options o = {.request.when.timeout_ns = cli_replays(cli) ? 0 : NS_PER_S,
-				 .print = {.output = output_find("text"), .separator = ","}};
+				 .request.tree = true,
+				 .print = {.output = output_find("screens"), .separator = ","}};
 
-	if (uncore_socket_count(cli->u) > 1)
-		o.request.level = UNCORE_LEVEL_SOCKET;
 	for (size_t i = 0; i < uncore_metric_count(cli->u); i++)
 		if (!uncore_metric_missing(uncore_metric_at(cli->u, i)))
 			return stat_run(cli, &o);

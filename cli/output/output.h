@@ -184,5 +184,6 @@ void check_output_window(struct out *out);
 void ends_output_window(struct out *out);
 void matrix_output_window(struct out *out);
 void samples_output_window(struct out *out);
+void screens_output_window(struct out *out);
 
 #endif

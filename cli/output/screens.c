@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT */
+/* The output of `uncore` alone: a table for each view, the busiest places first. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "output/output.h"
+#include "output/screen.h"
+
+#define BAR_CELLS 10
+#define LINES_SHOWN 10 /* of a view */
+
+static const struct uncore_row *row_at(const void *context, size_t i)
+{
+	return ((const struct out *)context)->rows[i].row;
+}
+
+struct order {
+	const struct screen *screen;
+	const struct screen_rows *rows;
+};
+
+/* Sums come first, then the busiest place. */
+static int compare(const void *a, const void *b, void *context)
+{
+	const struct order *o = context;
+	size_t i = *(const size_t *)a, k = *(const size_t *)b;
+	const struct screen_line *x = &o->screen->lines[i], *y = &o->screen->lines[k];
+	double p = screen_traffic(x, o->rows), q = screen_traffic(y, o->rows);
+	bool sums = x->kind <= SCREEN_SOCKET || y->kind <= SCREEN_SOCKET;
+
+	if (sums && (x->kind != y->kind || x->kind <= SCREEN_SOCKET))
+		return x->kind != y->kind ? (x->kind > y->kind) - (x->kind < y->kind)
+					  : (i > k) - (i < k);
+	p = isfinite(p) ? p : -1;
+	q = isfinite(q) ? q : -1;
+	return p != q ? (p < q ? 1 : -1) : (i > k) - (i < k);
+}
+
+static void put_share(struct table *t, double share)
+{
+	const char *color = share >= 0.9 ? COLOR_BAD : share >= 0.7 ? COLOR_WARN : COLOR_GOOD;
+	int full = share >= 1 ? BAR_CELLS : (int)(share * BAR_CELLS + 0.5);
+	auto_buffer bar = {0};
+
+	if (!isfinite(share)) {
+		table_cell(t, "%s", "");
+		return;
+	}
+	for (int i = 0; i < BAR_CELLS; i++)
+		buffer_puts(&bar, i < full ? "█" : "░");
+	table_cell(t, "%s%s%s %3.0f %%", color, bar.data, COLOR_END, share * 100);
+}
+
+static void put_line(struct table *t, const struct screen_line *line,
+		     const struct screen_rows *rows)
+{
+	table_cell(t, "%*s%s", line->depth ? 2 : 0, "", line->label);
+	for (int k = 0; k <= UNCORE_COLUMN_TOTAL; k++)
+		out_value(t, screen_row(line, rows, (enum uncore_column)k));
+	put_share(t, screen_share(line, rows));
+	out_value(t, screen_row(line, rows, UNCORE_COLUMN_LATENCY));
+	table_end_row(t, line->kind >= SCREEN_PORT && *line->detail ? line->detail : NULL);
+}
+
+/* The lines of the view that begins at `first`, and their number. Channels are in the words on the
+ * hottest place. */
+static size_t put_view(struct out *out, const struct screen *s, const struct screen_rows *rows,
+		       size_t first)
+{
+	const struct uncore_view *view = s->lines[first].view;
+	const char *titles[UNCORE_COLUMNS];
+	size_t *shown = cli_realloc(NULL, s->count, sizeof(*shown));
+	size_t count = 0, idle = 0, more = 0, end = first;
+	struct order order = {s, rows};
+	struct table t;
+
+	for (int k = 0; k < UNCORE_COLUMNS; k++) {
+		titles[k] = uncore_view_column_title(view, (enum uncore_column)k);
+		titles[k] = titles[k] ? titles[k] : "";
+	}
+	for (; end < s->count && s->lines[end].view == view; end++) {
+		const struct screen_line *line = &s->lines[end];
+		bool quiet = line->kind >= SCREEN_CHANNEL && screen_is_idle(line, rows);
+
+		idle += quiet;
+		if (!quiet && line->kind != SCREEN_CHANNEL)
+			shown[count++] = end;
+	}
+	qsort_r(shown, count, sizeof(*shown), compare, &order);
+	more = count > LINES_SHOWN ? count - LINES_SHOWN : 0;
+	{
+		const struct table_column columns[] = {{uncore_view_title(view), 0},
+						       {titles[0], TABLE_RIGHT},
+						       {titles[1], TABLE_RIGHT},
+						       {titles[2], TABLE_RIGHT},
+						       {"OF PEAK", 0},
+						       {titles[4], TABLE_RIGHT},
+						       {0}};
+		table_init(&t, columns);
+		for (size_t i = 0; i < count - more; i++)
+			put_line(&t, &s->lines[shown[i]], rows);
+		buffer_puts(out->to, "\n");
+		table_print(&t, out->to);
+		table_free(&t);
+	}
+	if (more || idle)
+		buffer_printf(out->to, "  %zu more, %zu idle\n", more, idle);
+	free(shown);
+	return end;
+}
+
+void screens_output_window(struct out *out)
+{
+	const struct screen_rows rows = {row_at, out, out->row_count};
+	struct screen s;
+
+	out_text_header(out);
+	screen_make(&s, out->setup.machine, &rows);
+	for (size_t i = 0; i < s.count;)
+		i = put_view(out, &s, &rows, i);
+	screen_free(&s);
+	out_reasons(out, NULL);
+}
