@@ -181,6 +181,11 @@ int uncore_socket_at(const struct uncore *u, size_t i);
  * (implementer/part), "power/power9", "s390/8561", "riscv/0x489/0x8000000000000007"; "unknown" if
  * /proc/cpuinfo does not have it. */
 const char *uncore_cpu_model(const struct uncore *u);
+/* What the CPU calls itself, without marks and words that all have: "Intel Xeon Platinum 8480+".
+ * NULL: unknown; Arm CPUs have no such name. */
+const char *uncore_cpu_brand(const struct uncore *u);
+/* The common name of the CPU model: "Sapphire Rapids", "Neoverse V2". NULL: unknown. */
+const char *uncore_cpu_name(struct uncore *u);
 /* The stepping of an x86 CPU; -1 when not known. */
 int uncore_cpu_stepping(const struct uncore *u);
 

@@ -462,6 +462,16 @@ const char *uncore_cpu_model(const struct uncore *u)
 	return u->topology.cpu_model;
 }
 
+const char *uncore_cpu_brand(const struct uncore *u)
+{
+	return u->topology.cpu_brand[0] ? u->topology.cpu_brand : NULL;
+}
+
+const char *uncore_cpu_name(struct uncore *u)
+{
+	return unc_catalogue_cpu(&u->catalogue);
+}
+
 const char *uncore_hypervisor(const struct uncore *u)
 {
 	return u->topology.hypervisor[0] ? u->topology.hypervisor : NULL;

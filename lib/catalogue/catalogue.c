@@ -11,6 +11,7 @@ void unc_catalogue_finish(struct unc_catalogue *c)
 	free(c->metrics);
 	unc_yaml_free(c->words_file);
 	unc_yaml_free(c->views_file);
+	unc_yaml_free(c->cpus_file);
 	*c = (struct unc_catalogue){0};
 }
 
@@ -201,45 +202,6 @@ int unc_catalogue_complete(struct unc_catalogue *c, struct unc_error *e)
 		r = add_metrics(c, false, e);
 	c->complete |= r == 0;
 	return r;
-}
-
-/* ---- words that people use ---- */
-
-static const struct unc_field word_fields[] = {
-	UNC_FIELD("!words", TEXT, UNC_AT(struct uncore_words, words)),
-	UNC_FIELD("names", TEXT, UNC_AT(struct uncore_words, names)),
-	UNC_FIELD("see", TEXT, UNC_AT(struct uncore_words, see)),
-	UNC_END,
-};
-
-static const struct unc_field words_fields[] = {
-	UNC_FIELD("!words", LIST, UNC_LIST(struct unc_catalogue, words, word_count),
-		  .of = UNC_SHAPE(struct uncore_words, word_fields)),
-	UNC_END,
-};
-
-const struct uncore_words *unc_catalogue_words(struct unc_catalogue *c, const char *word)
-{
-	struct unc_reader r = {0};
-	char plain[32];
-	size_t len = strlen(word);
-
-	if (!c->words_file && unc_load_named(&c->words_file, "words", unc_embedded_names,
-					     unc_embedded_names_count, "list", NULL) == 0) {
-		r.file = c->words_file;
-		unc_fill(&r, r.file->root, UNC_SHAPE(struct unc_catalogue, words_fields), c);
-	}
-	while (len && strchr("?!.,", word[len - 1]))
-		len--;
-	if (len >= sizeof(plain))
-		return NULL;
-	for (size_t i = 0; i < len; i++)
-		plain[i] = unc_lower(word[i]);
-	plain[len] = '\0';
-	for (size_t i = 0; i < c->word_count; i++)
-		if (unc_has_word(c->words[i].words, plain))
-			return &c->words[i];
-	return NULL;
 }
 
 /* ---- events and metrics on PMUs ---- */

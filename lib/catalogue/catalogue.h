@@ -450,6 +450,9 @@ struct unc_catalogue {
 	struct unc_yaml_file *words_file; /* read at first use */
 	struct uncore_words *words;
 	size_t word_count;
+	struct unc_yaml_file *cpus_file; /* read at first use */
+	struct unc_word *cpus;           /* a name, and the models that have it */
+	size_t cpu_count;
 	struct unc_yaml_file *views_file; /* read at first use */
 	struct uncore_view *views;
 	size_t view_count;
@@ -490,6 +493,8 @@ int unc_catalogue_add_built_in(struct unc_catalogue *c, unc_wanted *wanted, void
 int unc_catalogue_complete(struct unc_catalogue *c, struct unc_error *e);
 /* See uncore_words_find(). */
 const struct uncore_words *unc_catalogue_words(struct unc_catalogue *c, const char *word);
+/* The common name of the CPU model, "Sapphire Rapids"; NULL: unknown. */
+const char *unc_catalogue_cpu(struct unc_catalogue *c);
 /* Reads the views at the first call. */
 int unc_catalogue_load_views(struct unc_catalogue *c, struct unc_error *e);
 /* The column of a metric; false: no view has it. Call unc_catalogue_load_views() before. */

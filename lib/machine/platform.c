@@ -113,6 +113,35 @@ static void read_model(char *into, size_t room, const char *cpuinfo)
 	}
 }
 
+/* Reads the name that the CPU has for people, without marks and words that all CPUs have:
+ * "Intel(R) Xeon(R) Platinum 8480+", "AMD EPYC 9654 96-Core Processor". */
+static void read_brand(char *into, size_t room, const char *cpuinfo)
+{
+	size_t len = 0, n = 0;
+	const char *value = unc_find_value(cpuinfo, "model name", &len);
+	const char *end = value ? value + len : NULL, *word;
+	static const char *const common[] = {"CPU", "Processor", "@", "with"};
+
+	for (; value && value < end; value += strspn(value, " ")) {
+		size_t size = strcspn(value, " \n"), kept = strcspn(value, " (\n");
+		bool plain = true;
+
+		word = value;
+		value += size;
+		for (size_t i = 0; i < sizeof(common) / sizeof(*common); i++)
+			plain = plain &&
+				(size != strlen(common[i]) || memcmp(word, common[i], size) != 0);
+		/* "@ 2.00GHz", "with Radeon Graphics" */
+		if (*word == '@' || (!plain && *word == 'w'))
+			break;
+		plain = plain && !(size > 5 && memcmp(word + size - 5, "-Core", 5) == 0);
+		if (!plain || !kept || word + kept > end || n + kept + 2 > room)
+			continue;
+		n += (size_t)snprintf(into + n, room - n, "%s%.*s", n ? " " : "", (int)kept, word);
+	}
+	into[n] = '\0';
+}
+
 /* ---- hypervisor ---- */
 
 /* A name of the machine in the firmware. `certain`: only virtual machines have it. */
@@ -253,6 +282,7 @@ int unc_platform_read(struct unc_topology *t, const struct unc_root *root)
 	cpuinfo = text ? text : "";
 	snprintf(t->cpu_model, sizeof(t->cpu_model), "unknown");
 	read_model(t->cpu_model, sizeof(t->cpu_model), cpuinfo);
+	read_brand(t->cpu_brand, sizeof(t->cpu_brand), cpuinfo);
 	snprintf(t->cpu_names, sizeof(t->cpu_names), "%s", t->cpu_model);
 	t->stepping = -1;
 	/* The kernel may write "unknown". */

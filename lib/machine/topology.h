@@ -41,6 +41,7 @@ struct unc_topology {
 	char cpu_names[2 * UNC_MODEL_ROOM +
 		       /* The CPU model without and with stepping: "intel/6/143 intel/6/143/8". */
 		       16];
+	char cpu_brand[64];  /* "AMD EPYC 9654"; "" if unknown */
 	int stepping;        /* of the CPU model; -1: unknown */
 	char kernel[64];     /* "7.2.12-amd64"; "" if unknown */
 	char hypervisor[32]; /* "KVM"; "" if none was found */

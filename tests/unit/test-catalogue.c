@@ -137,6 +137,26 @@ static void views_have_metrics(void **state)
 	unc_catalogue_finish(&c);
 }
 
+/* Each model of cpus.yaml is there once. */
+static void cpus_have_names(void **state)
+{
+	struct unc_catalogue c = load_all(&no_dirs, "intel/6/85 intel/6/85/7");
+	char model[64];
+	int n;
+
+	(void)state;
+	assert_string_equal(unc_catalogue_cpu(&c), "Cascade Lake");
+	for (size_t i = 0; i < c.cpu_count; i++)
+		for (const char *at = c.cpus[i].text; sscanf(at, "%63s%n", model, &n) == 1;
+		     at += n) {
+			c.cpu_model = model;
+			assert_string_equal(unc_catalogue_cpu(&c), c.cpus[i].name);
+		}
+	c.cpu_model = "intel/6/1";
+	assert_null(unc_catalogue_cpu(&c));
+	unc_catalogue_finish(&c);
+}
+
 static void words_stand_for_names(void **state)
 {
 	struct unc_catalogue c = load_all(&no_dirs, "unknown");
@@ -500,6 +520,7 @@ int main(void)
 		cmocka_unit_test(every_data_file_is_built_in),
 		cmocka_unit_test(words_stand_for_names),
 		cmocka_unit_test(views_have_metrics),
+		cmocka_unit_test(cpus_have_names),
 		cmocka_unit_test(families_load_for_every_model_they_name),
 		cmocka_unit_test(a_directory_adds_and_replaces),
 		cmocka_unit_test(an_empty_directory_changes_nothing),

@@ -664,6 +664,39 @@ static void cpu_model_is_vendor_family_model(void **state)
 	}
 }
 
+static void cpu_brand_has_no_common_words(void **state)
+{
+	static const struct {
+		const char *name, *brand;
+	} cases[] = {
+		{"Intel(R) Xeon(R) Platinum 8480+", "Intel Xeon Platinum 8480+"},
+		{"Intel(R) Xeon(R) CPU E5-2680 v4 @ 2.40GHz", "Intel Xeon E5-2680 v4"},
+		{"Intel(R) Core(TM) i7-1185G7 @ 3.00GHz", "Intel Core i7-1185G7"},
+		{"AMD EPYC 9654 96-Core Processor", "AMD EPYC 9654"},
+		{"AMD Ryzen 7 5700G with Radeon Graphics", "AMD Ryzen 7 5700G"},
+		{"AMD  EPYC   ", "AMD EPYC"},
+		{"Intel Xeon (R) CPU", "Intel Xeon"},
+		{"123456789012345678901234567890 123456789012345678901234567890 1234",
+		 "123456789012345678901234567890 123456789012345678901234567890"},
+		{"", ""},
+	};
+	const struct tree *t = *state;
+
+	tree_put(t, CPUS "present", "0\n");
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct unc_topology topology;
+		char text[200];
+
+		snprintf(text, sizeof(text),
+			 "vendor_id : GenuineIntel\nmodel name\t: %s\nx : Processor\n",
+			 cases[i].name);
+		tree_put(t, "proc/cpuinfo", text);
+		topology = topology_of(t);
+		assert_string_equal(topology.cpu_brand, cases[i].brand);
+		unc_topology_finish(&topology);
+	}
+}
+
 #define GUEST X86("GenuineIntel", "6", "1", "fpu hypervisor lahf_lm")
 #define BARE X86("GenuineIntel", "6", "1", "fpu no_hypervisor hypervisor_not")
 #define CLOCKS "sys/devices/system/clocksource/clocksource0/available_clocksource"
@@ -788,6 +821,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(nodes_are_found_without_a_list, setup, teardown),
 		cmocka_unit_test_setup_teardown(an_offline_socket_with_a_number, setup, teardown),
 		cmocka_unit_test_setup_teardown(cpu_model_is_vendor_family_model, setup, teardown),
+		cmocka_unit_test_setup_teardown(cpu_brand_has_no_common_words, setup, teardown),
 		cmocka_unit_test_setup_teardown(hypervisors_are_named, setup, teardown),
 		cmocka_unit_test_setup_teardown(other_files_name_hypervisors, setup, teardown),
 	};
