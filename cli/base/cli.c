@@ -342,6 +342,19 @@ const char *cli_sockets(const struct uncore *u, char into[static SOCKETS_ROOM])
 	return into;
 }
 
+const char *cli_cpu(struct uncore *u, char into[static CPU_ROOM])
+{
+	const char *brand = uncore_cpu_brand(u), *name = uncore_cpu_name(u);
+
+	if (brand)
+		snprintf(into, CPU_ROOM, "%s%s%s", brand, name ? ", " : "", name ? name : "");
+	else if (name)
+		snprintf(into, CPU_ROOM, "%s (%s)", name, uncore_cpu_model(u));
+	else
+		snprintf(into, CPU_ROOM, "%s", uncore_cpu_model(u));
+	return into;
+}
+
 bool cli_same(const char *a, const char *b)
 {
 	return a && b ? strcmp(a, b) == 0 : a == b;

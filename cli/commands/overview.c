@@ -1,18 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /* `uncore` alone: what machine this is, what it can count, and a second of it. */
 
+#include <math.h>
+
+#include "base/table.h"
 #include "base/writer.h"
 #include "commands/documents.h"
 #include "commands/stat.h"
 #include "output/pmus.h"
 
-static void machine_line(const struct uncore *u, struct buffer *to)
+/* The CPU by its name, sockets, hypervisor. */
+static void cpu_line(struct uncore *u, struct buffer *to)
 {
 	size_t cpus = uncore_cpu_count(u);
 	const char *hypervisor = uncore_hypervisor(u);
-	char sockets[SOCKETS_ROOM];
+	char sockets[SOCKETS_ROOM], cpu[CPU_ROOM];
 
-	buffer_printf(to, "CPU %s, %s, %zu CPU%s", uncore_cpu_model(u), cli_sockets(u, sockets),
+	buffer_printf(to, "CPU     %s, %s, %zu CPU%s", cli_cpu(u, cpu), cli_sockets(u, sockets),
 		      cpus, cpus == 1 ? "" : "s");
 	if (hypervisor)
 		buffer_printf(to, ", a virtual machine under %s", hypervisor);
@@ -21,59 +25,55 @@ static void machine_line(const struct uncore *u, struct buffer *to)
 	buffer_puts(to, "\n");
 }
 
+static void memory_line(struct uncore *u, struct buffer *to)
+{
+	const struct uncore_memory *m = uncore_memory_get(u);
+
+	if (!isfinite(m->peak))
+		return;
+	buffer_printf(to, "Memory  peak of %s for each socket", human(m->peak, "B/s").text);
+	if (m->channels && isfinite(m->transfers))
+		buffer_printf(to, ": %u channels, %.0f MT/s", m->channels, m->transfers);
+	buffer_printf(to, " (from %s)\n", m->from);
+}
+
 static bool is_uncore(const struct uncore_pmu *pmu, const void *arg)
 {
 	(void)arg;
 	return !uncore_pmu_is_core(pmu);
 }
 
-/* How many PMUs the family of this one has; 0: none, or an earlier PMU is of the same family. */
-static size_t family_size(const struct pmus *p, size_t i)
+/* How many PMUs each family has, in one line or two; `uncore list` has them by name. */
+static void pmu_line(const struct uncore *u, struct buffer *to)
 {
-	size_t count = 0;
-
-	for (size_t k = 0; k < p->count && uncore_pmu_family(p->items[i]); k++) {
-		if (!cli_same(uncore_pmu_family(p->items[k]), uncore_pmu_family(p->items[i])))
-			continue;
-		if (k < i)
-			return 0;
-		count++;
-	}
-	return count;
-}
-
-static void put_list(struct buffer *to, const char *label, struct buffer *list)
-{
-	if (list->len) {
-		buffer_puts(to, label);
-		buffer_wrap(to, 6, text_columns(), list->data);
-	}
-	buffer_free(list);
-}
-
-/* "8 of intel-imc", each family once; and the PMUs that no family describes, by name. */
-static void pmu_lines(const struct uncore *u, struct buffer *to)
-{
-	struct buffer families = {0}, others = {0};
+	auto_buffer families = {0};
+	size_t others = 0, devices = 0;
 	auto_pmus p;
 
 	pmus_select(&p, u, is_uncore, NULL);
-	for (size_t i = 0, n; (n = pmus_alike(&p, i)); i += n) {
+	for (size_t i = 0; i < p.count; i++) {
 		const char *family = uncore_pmu_family(p.items[i]);
-		size_t size = family_size(&p, i);
+		size_t count = 0, earlier = 0;
 
-		if (size)
-			buffer_printf(&families, "%s%zu of %s", families.len ? ", " : "", size,
-				      family);
-		if (family)
-			continue;
-		buffer_puts(&others, others.len ? ", " : "");
-		pmus_name(&p, i, n, &others);
+		for (size_t k = 0; k < p.count && family; k++) {
+			bool same = cli_same(uncore_pmu_family(p.items[k]), family);
+
+			count += same;
+			earlier += same && k < i;
+		}
+		devices += uncore_pmu_is_device(p.items[i]);
+		others += !family;
+		if (family && !earlier)
+			buffer_printf(&families, "%s%s", families.len ? ", " : "", family);
+		if (family && !earlier && count > 1)
+			buffer_printf(&families, " (%zu)", count);
 	}
-	if (!p.count)
-		buffer_puts(to, "No PMU outside the cores.\n");
-	put_list(to, "PMUs:", &families);
-	put_list(to, "PMUs without metrics:", &others);
+	if (others)
+		buffer_printf(&families, "%s%zu without metrics", families.len ? "; " : "", others);
+	if (p.count == devices)
+		buffer_puts(&families, families.len ? "; no PMU outside the cores" : "none");
+	buffer_puts(to, "PMUs   ");
+	buffer_wrap(to, 8, text_columns(), families.data);
 }
 
 /* Missing or denied PMUs, and the next command. CLI_DENIED: some are denied, even if devices were
@@ -120,8 +120,9 @@ int cmd_overview(struct cli *cli, int argc, char **argv)
 	(void)argv;
 	if (status)
 		return status;
-	machine_line(cli->u, &text);
-	pmu_lines(cli->u, &text);
+	cpu_line(cli->u, &text);
+	memory_line(cli->u, &text);
+	pmu_line(cli->u, &text);
 	status = writer_print(&text);
 	if (status)
 		return status;

@@ -204,7 +204,8 @@ void plan_print_notes(const struct request *request, const struct uncore_monitor
 	 * screen. */
 	for (size_t i = 0; i < request->query_count; i++)
 		all |= !request->queries[i].metric;
-	if (count && !all)
+	/* With all levels, many notes only say that a metric has no row at one of them. */
+	if (count && !all && !request->tree)
 		cli_error("%zu note%s; -v prints %s", count, count == 1 ? "" : "s",
 			  count == 1 ? "it" : "them");
 	for (size_t i = 0; all && i < count; i++)

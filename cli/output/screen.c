@@ -52,6 +52,15 @@ static enum screen_kind kind_of(const struct uncore_row_place *place)
 								: SCREEN_MACHINE;
 }
 
+/* A port or a device is on a socket, also where its row does not say so. */
+static int socket_of(const struct uncore_row_place *place)
+{
+	return place->socket >= 0 ? place->socket
+	       : place->port      ? place->port->socket
+	       : place->device    ? place->device->socket
+				  : -1;
+}
+
 /* Several PMUs can count one port, one of them reads and the other one writes. */
 static bool same_line(const struct draft *d, const struct uncore_view *view, int number,
 		      const struct uncore_row_place *place)
@@ -188,7 +197,7 @@ static int rank_above(const struct draft *above, const struct draft *d)
 			return 0;
 		return 4 + (p->socket >= 0);
 	case SCREEN_SOCKET:
-		return d->line.kind > SCREEN_SOCKET && p->socket == q->socket ? 3 : 0;
+		return d->line.kind > SCREEN_SOCKET && p->socket == socket_of(q) ? 3 : 0;
 	case SCREEN_MACHINE:
 		return d->line.kind > SCREEN_MACHINE ? 2 : 0;
 	default:
@@ -277,9 +286,11 @@ static void put_place(struct buffer *label, const struct draft *d, const struct 
 		return;
 	}
 	if (d->line.kind == SCREEN_LINK) {
+		bool same = above && cli_same(above->line.place->role, place->role);
+
 		if (place->socket >= 0 && !below)
-			buffer_printf(label, "socket %d, ", place->socket);
-		buffer_puts(label, place->role);
+			buffer_printf(label, "socket %d%s", place->socket, same ? "" : ", ");
+		buffer_puts(label, same ? "" : place->role);
 		return;
 	}
 	out_place(&text, place);
@@ -449,6 +460,8 @@ bool screen_is_idle(const struct screen_line *line, const struct screen_rows *ro
 
 	if (isfinite(share))
 		return share < IDLE_SHARE;
+	if (line->place->port && !line->place->port->width)
+		return true; /* no link */
 	return isfinite(traffic) && traffic < IDLE_BANDWIDTH;
 }
 
@@ -497,7 +510,7 @@ static json_t *line_object(const struct screen_line *line, size_t view)
 		{"parent", line->parent == SCREEN_NONE ? value_none() : value_count(line->parent)},
 		{"label", value_text(line->label)},
 		{"detail", value_text(line->detail)},
-		{"socket", value_id(line->place->socket)},
+		{"socket", value_id(socket_of(line->place))},
 		{"device", value_text(line->device ? line->device->address : NULL)},
 		{"rows", value_json(rows)},
 		{0}};

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The output of `uncore` alone: a table for each view, the busiest places first. */
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,21 +22,37 @@ struct order {
 	const struct screen_rows *rows;
 };
 
-/* Sums come first, then the busiest place. */
+/* The line above both, or the line itself: its siblings are compared. */
+static size_t at_depth(const struct screen *s, size_t i, unsigned depth)
+{
+	while (s->lines[i].depth > depth)
+		i = s->lines[i].parent;
+	return i;
+}
+
+/* The busiest place first, each before the places below it. Sockets are in their order. */
 static int compare(const void *a, const void *b, void *context)
 {
 	const struct order *o = context;
-	size_t i = *(const size_t *)a, k = *(const size_t *)b;
-	const struct screen_line *x = &o->screen->lines[i], *y = &o->screen->lines[k];
-	double p = screen_traffic(x, o->rows), q = screen_traffic(y, o->rows);
-	bool sums = x->kind <= SCREEN_SOCKET || y->kind <= SCREEN_SOCKET;
+	const struct screen *s = o->screen;
+	size_t i = *(const size_t *)a, k = *(const size_t *)b, x, y;
+	unsigned depth = 0;
+	double p, q;
 
-	if (sums && (x->kind != y->kind || x->kind <= SCREEN_SOCKET))
-		return x->kind != y->kind ? (x->kind > y->kind) - (x->kind < y->kind)
-					  : (i > k) - (i < k);
-	p = isfinite(p) ? p : -1;
-	q = isfinite(q) ? q : -1;
-	return p != q ? (p < q ? 1 : -1) : (i > k) - (i < k);
+	for (x = at_depth(s, i, 0), y = at_depth(s, k, 0);
+	     x == y && depth < s->lines[i].depth && depth < s->lines[k].depth;) {
+		depth++;
+		x = at_depth(s, i, depth);
+		y = at_depth(s, k, depth);
+	}
+	if (x == y)
+		return s->lines[i].depth < s->lines[k].depth ? -1 : i != k;
+	p = screen_traffic(&s->lines[x], o->rows);
+	q = screen_traffic(&s->lines[y], o->rows);
+	if (p != q && s->lines[x].kind > SCREEN_CHANNEL && s->lines[y].kind > SCREEN_CHANNEL &&
+	    (isfinite(p) || isfinite(q)))
+		return !isfinite(q) || p > q ? -1 : 1;
+	return x < y ? -1 : 1;
 }
 
 static void put_share(struct table *t, double share)
@@ -56,12 +73,19 @@ static void put_share(struct table *t, double share)
 static void put_line(struct table *t, const struct screen_line *line,
 		     const struct screen_rows *rows)
 {
-	table_cell(t, "%*s%s", line->depth ? 2 : 0, "", line->label);
+	table_cell(t, "%*s%s", 2 * (int)line->depth, "", line->label);
 	for (int k = 0; k <= UNCORE_COLUMN_TOTAL; k++)
 		out_value(t, screen_row(line, rows, (enum uncore_column)k));
 	put_share(t, screen_share(line, rows));
 	out_value(t, screen_row(line, rows, UNCORE_COLUMN_LATENCY));
 	table_end_row(t, line->kind >= SCREEN_PORT && *line->detail ? line->detail : NULL);
+}
+
+/* One empty line. */
+static void put_gap(struct out *out)
+{
+	if (out->to->len < 2 || memcmp(out->to->data + out->to->len - 2, "\n\n", 2) != 0)
+		buffer_puts(out->to, "\n");
 }
 
 /* The lines of the view that begins at `first`, and their number. Channels are in the words on the
@@ -90,7 +114,7 @@ static size_t put_view(struct out *out, const struct screen *s, const struct scr
 	}
 	qsort_r(shown, count, sizeof(*shown), compare, &order);
 	more = count > LINES_SHOWN ? count - LINES_SHOWN : 0;
-	{
+	if (count) {
 		const struct table_column columns[] = {{uncore_view_title(view), 0},
 						       {titles[0], TABLE_RIGHT},
 						       {titles[1], TABLE_RIGHT},
@@ -101,14 +125,45 @@ static size_t put_view(struct out *out, const struct screen *s, const struct scr
 		table_init(&t, columns);
 		for (size_t i = 0; i < count - more; i++)
 			put_line(&t, &s->lines[shown[i]], rows);
-		buffer_puts(out->to, "\n");
+		put_gap(out);
 		table_print(&t, out->to);
 		table_free(&t);
 	}
-	if (more || idle)
-		buffer_printf(out->to, "  %zu more, %zu idle\n", more, idle);
+	if (more)
+		buffer_printf(out->to, "  %zu more\n", more);
+	if (idle)
+		buffer_printf(out->to, "  %zu idle\n", idle);
 	free(shown);
 	return end;
+}
+
+/* Metrics that no view has, for the machine. */
+static void put_others(struct out *out)
+{
+	static const struct table_column columns[] = {{"Other", 0}, {"", TABLE_RIGHT}, {0}};
+	struct table t;
+
+	table_init(&t, columns);
+	for (size_t i = 0; i < out->row_count; i++) {
+		const struct uncore_row *row = out->rows[i].row;
+		const struct uncore_view *view;
+		enum uncore_column column;
+		unsigned rank;
+		int number;
+
+		if (!out_is_everywhere(row->place) ||
+		    uncore_view_find(out->setup.machine, row->query->name, &view, &column, &rank,
+				     &number) != -ENOENT)
+			continue;
+		table_cell(&t, "%s%s%s", row->query->name, row->place->role ? ", " : "",
+			   row->place->role ? row->place->role : "");
+		out_value(&t, row);
+		table_end_row(&t, NULL);
+	}
+	if (t.cells.len)
+		put_gap(out);
+	table_print(&t, out->to);
+	table_free(&t);
 }
 
 void screens_output_window(struct out *out)
@@ -121,5 +176,6 @@ void screens_output_window(struct out *out)
 	for (size_t i = 0; i < s.count;)
 		i = put_view(out, &s, &rows, i);
 	screen_free(&s);
+	put_others(out);
 	out_reasons(out, NULL);
 }
