@@ -135,6 +135,9 @@ static const struct command commands[] = {
 	 .output = "links", .view = &link_all},
 	{"cache", "System-level caches and the fabric", .run = cmd_stat,
 	 .metrics = "cache.*,fabric.*"},
+	{"power", "Power, clocks of the uncore and temperatures", .run = cmd_stat,
+	 .metrics = "power.package,power.memory,power.cores,power.graphics,power.platform,"
+		    "device.energy.power,device.power,clock.uncore.*frequency,temperature.*"},
 	{"matrix", "Memory traffic by source and target", .run = cmd_stat, .metrics = "matrix.*",
 	 .output = "matrix"},
 	{0},

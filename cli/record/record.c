@@ -399,7 +399,7 @@ static void check(void *into, struct argp_state *state)
 static const char doc[] =
 	"Records the readings of counters, and the values of metrics and events, into a file: an "
 	"SQLite database, one interval after another (1 s).\v"
-	"PRESET selects the metrics of mem, pcie, link, cache or matrix. Without PRESET, -M and "
+	"PRESET selects the metrics of mem, pcie, link, cache, power or matrix. Without PRESET, -M and "
 	"-e: the metrics of mem, pcie and link that this machine has. Recording ends with Ctrl-C, "
 	"SIGTERM, --timeout, COUNT intervals or COMMAND.";
 

@@ -38,6 +38,7 @@ static const struct naming {
 	{"cycle", ".cycles", "cycles", SERIES_MEAN, MEAN, {"cycles", 4, 8, 16}},
 	{"1/cycle", "", "", SERIES_MEAN, MEAN, {"", -7, 8, 32}},
 	{"count", ".count", "", SERIES_MEAN, MEAN, {"", -4, 12, 32}},
+	{"°C", "", "celsius", SERIES_GAUGE, STATE, {"celsius", 4, 3, 8}},
 	{"B", "", "bytes", SERIES_GAUGE, STATE, {"bytes", 20, 20, 32}},
 	{"event", "", "", SERIES_COUNTER, SUM("in their unit"), {"per_second", 0, 40, 64}},
 	{"state", "", "", SERIES_GAUGE, STATE, {"", 0, 40, 64}},

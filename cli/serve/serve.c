@@ -269,7 +269,7 @@ static const struct cli_option more[] = {
 static const char doc[] =
 	"Counts continuously, and serves a page for browsers and, at /metrics, sums since the "
 	"start in the formats of Prometheus.\v"
-	"PRESET selects the metrics of mem, pcie, link, cache or matrix. Without PRESET, -M and "
+	"PRESET selects the metrics of mem, pcie, link, cache, power or matrix. Without PRESET, -M and "
 	"-e: the headline metrics of each socket. Ends with SIGTERM or Ctrl-C.";
 
 static void parse(struct serve *s, int argc, char **argv)

@@ -559,7 +559,7 @@ static const struct unc_field metric_fields[] = {
 	UNC_FIELD("!unit", TEXT, METRIC(unit),
 		  .words = (const char *const[]){"B/s", "Hz", "s", "ratio", "1/s", "1/cycle",
 						 "count", "W", "J", "B", "cycle", "B/cycle",
-						 "packet", NULL},
+						 "packet", "°C", NULL},
 		  .what = "unit"),
 	UNC_FIELD("formerly", TEXT, METRIC(formerly)),
 	UNC_FIELD("formula", ANY, .check = read_formula),

@@ -314,6 +314,42 @@ measured 0 null' ] || fail "$rows"
 	[ "$(input device.pcie.errors.received bad_dllps)" = 10 ]
 }
 
+@test "power: clocks of the uncore with their limits, temperatures of packages" {
+	local at=$TREE/sys/devices/system/cpu/intel_uncore_frequency/package_01_die_00 hwmon=$TREE/sys/class/hwmon
+
+	mkdir -p "$at" "$hwmon"/hwmon{0,1,2}
+	echo 2300000 >"$at/current_freq_khz"
+	echo 800000 >"$at/min_freq_khz"
+	echo 2500000 >"$at/max_freq_khz"
+	echo coretemp >"$hwmon/hwmon0/name"
+	echo 45500 >"$hwmon/hwmon0/temp1_input"
+	# A disk's temperature is not that of a package.
+	echo nvme >"$hwmon/hwmon1/name"
+	echo 91000 >"$hwmon/hwmon1/temp1_input"
+	# Old models have no sensor of the package.
+	echo coretemp >"$hwmon/hwmon2/name"
+	echo 60000 >"$hwmon/hwmon2/temp2_input"
+	expect 0 "$UNCORE" --root "$TREE" --source files power -j --no-merge -- sh -c "echo 1200000 >$at/current_freq_khz"
+	[ "$(jq -c '[.name, .pmu, .value, .unit]' <<<"$output" | sort)" = '["clock.uncore.frequency","package_01_die_00",1200000000,"Hz"]
+["clock.uncore.least.frequency","package_01_die_00",800000000,"Hz"]
+["clock.uncore.most.frequency","package_01_die_00",2500000000,"Hz"]
+["temperature.package","cpu_temperature_0",45.5,"°C"]' ] || fail 'the rows'
+	# Several packages have a mean, and not a sum.
+	mkdir "$hwmon/hwmon3"
+	echo k10temp >"$hwmon/hwmon3/name"
+	echo 55500 >"$hwmon/hwmon3/temp1_input"
+	expect 0 "$UNCORE" --root "$TREE" --source files power -j --per-socket -M temperature.package
+	[ "$(row temperature.package .value | sort -u)" = 50.5 ] || fail 'the mean'
+	rm -r "$hwmon/hwmon3"
+	# The present clock is for root.
+	rm "$at/current_freq_khz"
+	expect 0 "$UNCORE" --root "$TREE" --source files power -j -M clock.uncore.frequency --no-merge
+	[ "$(row clock.uncore.frequency .quality | sort -u)" = unavailable ] || fail 'a clock that cannot be read'
+	expect 0 "$UNCORE" --root "$TREE" --source files power
+	[[ $output == *'45.50 °C'* && $output == *'2.500 GHz'* ]] || expect 0 "$UNCORE" --root "$TREE" --source files power --no-merge
+	[[ $output == *temperature.package*45.50*°C* && $output == *most.frequency*2.500*GHz* ]] || fail 'the text'
+}
+
 # The promise of uncore-data(5): lines of YAML, and no C.
 @test "a card that nobody has heard of needs a data file only" {
 	local at

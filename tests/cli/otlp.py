@@ -44,7 +44,7 @@ SCALARS = {
     "fixed64": lambda v: isinstance(v, str) and re.fullmatch(r"\d+", v) and int(v) < 1 << 64,
     "cumulative": lambda v: v == 2 and isinstance(v, int),
 }
-UNITS = {"By": "bytes", "s": "seconds", "J": "joules", "W": "watts", "Hz": "hertz", "1": ""}
+UNITS = {"By": "bytes", "s": "seconds", "J": "joules", "W": "watts", "Hz": "hertz", "Cel": "celsius", "1": ""}
 
 
 def check(kind, value):

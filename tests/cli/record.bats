@@ -87,7 +87,7 @@ begin() {
 	is b.uncore "SELECT count(DISTINCT name) FROM row WHERE name LIKE 'pcie.%'" 1
 	is b.uncore "SELECT count(*) FROM row WHERE name LIKE 'memory.%'" 0
 	expect 2 "$UNCORE" --source "$SIM_SPR" record -o c.uncore mme
-	[[ $stderr == *"'mme' is not one of: mem, pcie, link, cache, matrix"* ]] || fail 'the sentence'
+	[[ $stderr == *"'mme' is not one of: mem, pcie, link, cache, power, matrix"* ]] || fail 'the sentence'
 	expect 2 "$UNCORE" --source "$SIM_SPR" record mem
 	[[ $stderr == *'a recording needs a file: -o'* ]] || fail 'the sentence'
 	expect 0 "$UNCORE" --source "$SIM_SPR" record -o c.uncore --dry-run link

@@ -21,6 +21,7 @@ static const struct unit {
 	{"joules", "J", false},
 	{"watts", "W", false},
 	{"hertz", "Hz", false},
+	{"celsius", "Cel", false},
 	{"ratio", "1", true},
 	{"cycles", "{cycle}", true},
 	{"", "", true},
