@@ -413,6 +413,9 @@ struct uncore_device {
 	int rc_socket, rc, index; /* the numbers its PMUs have for it; -1: no numbers */
 	const char *unknown;      /* why its PMUs are not known; NULL: they are */
 	const char *doubt;        /* why its PMUs and index may be wrong; NULL: no reason */
+	/* The kernel's names of the devices below a root port, "mlx5_0 eth0, nvme0"; NULL: not a
+	 * root port, or no name. */
+	const char *below;
 };
 
 /* PCI devices of the machine, ordered by address. Read at the first of these calls after a

@@ -121,7 +121,8 @@ static void put_column(const struct out *out, const struct uncore_row *row, stru
 {
 	size_t begin = to->len, len, equal = 1;
 	const struct uncore_row_query *q = row->query;
-	const char *const more[] = {row->place->role, q->filter};
+	const struct value names = place_value(row->place, PLACE_NAMES);
+	const char *const more[] = {row->place->role, q->filter, names.text};
 	auto_buffer place = {0};
 	bool everywhere = out_is_everywhere(row->place);
 
@@ -133,7 +134,8 @@ static void put_column(const struct out *out, const struct uncore_row *row, stru
 	for (char *c = place.data, *next; !everywhere && (next = strsep(&c, ","));)
 		buffer_puts(to, next);
 	for (size_t i = 0; i < sizeof(more) / sizeof(*more); i++)
-		buffer_printf(to, "%s%s", more[i] ? " " : "", more[i] ? more[i] : "");
+		for (const char *c = more[i]; c && *c; c += strcspn(c, ","), c += strspn(c, ", "))
+			buffer_printf(to, " %.*s", (int)strcspn(c, ","), c);
 	buffer_printf(to, " (%s)", *q->unit ? q->unit : "count");
 	len = to->len - begin;
 	for (size_t at = 0; at < begin; at += strlen(to->data + at) + 1)

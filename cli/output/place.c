@@ -17,14 +17,15 @@ static const char *channel_label(const struct uncore_row_place *place)
 }
 
 const struct place_member place_members[PLACE_COUNT] = {
-	[PLACE_SOCKET] = {"socket", NULL},
-	[PLACE_NODE] = {"node", NULL},
-	[PLACE_CHANNEL] = {"channel", channel_label},
-	[PLACE_PORT] = {"port", NULL},
-	[PLACE_ROLE] = {"role", NULL},
-	[PLACE_PMU] = {"pmu", NULL},
-	[PLACE_CPU] = {"cpu", NULL},
-	[PLACE_DEVICE] = {"device", NULL},
+	[PLACE_SOCKET] = {"socket", false, NULL},
+	[PLACE_NODE] = {"node", false, NULL},
+	[PLACE_CHANNEL] = {"channel", false, channel_label},
+	[PLACE_PORT] = {"port", false, NULL},
+	[PLACE_ROLE] = {"role", false, NULL},
+	[PLACE_PMU] = {"pmu", false, NULL},
+	[PLACE_CPU] = {"cpu", false, NULL},
+	[PLACE_DEVICE] = {"device", false, NULL},
+	[PLACE_NAMES] = {"names", true, NULL},
 };
 
 struct value place_value(const struct uncore_row_place *place, enum place_index member)
@@ -46,6 +47,10 @@ struct value place_value(const struct uncore_row_place *place, enum place_index 
 		return value_id(place->cpu);
 	case PLACE_DEVICE:
 		return value_text(place->device ? place->device->address : NULL);
+	case PLACE_NAMES:
+		return value_text(place->port     ? place->port->below
+				  : place->device ? place->device->names
+						  : NULL);
 	default:
 		return value_none();
 	}

@@ -19,11 +19,13 @@ enum place_index {
 	PLACE_CPU,
 	PLACE_PLACED, /* new members are added from here on: their fields end a record */
 	PLACE_DEVICE = PLACE_PLACED,
+	PLACE_NAMES, /* of the device, or of those below the port */
 	PLACE_COUNT,
 };
 
 struct place_member {
 	const char *name; /* the name of its field */
+	bool follows;     /* from another member: it is no label of a series */
 	/* Its label for Prometheus; NULL: its name. */
 	const char *(*label)(const struct uncore_row_place *place);
 };

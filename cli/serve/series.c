@@ -157,7 +157,7 @@ static void put_place(struct buffer *to, const struct uncore *u,
 		const char *name = m->label ? m->label(place) : m->name;
 		struct value v = place_value(place, (enum place_index)i);
 
-		if (i == PLACE_CPU && !is_per_cpu(u, place))
+		if (m->follows || (i == PLACE_CPU && !is_per_cpu(u, place)))
 			continue;
 		if (v.type == VALUE_TEXT && v.text)
 			put_label(to, name, v.text);

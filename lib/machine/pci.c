@@ -457,6 +457,23 @@ int unc_pci_find(const struct unc_pci *p, const char *name, const struct uncore_
 
 /* ---- all ---- */
 
+/* Gives a root port the names of the devices below it. */
+static int name_below(struct unc_pci *p, struct uncore_device *port)
+{
+	struct unc_text text = {0};
+
+	for (size_t i = 0; i < p->count; i++) {
+		const struct uncore_device *d = &p->devices[i].shown;
+
+		if (d->port == port && d->names)
+			unc_text_add(&text, "%s%s", text.len ? ", " : "", d->names);
+	}
+	if (!text.len && !text.failed)
+		return 0;
+	port->below = unc_names_take(&p->strings, unc_text_take(&text));
+	return port->below ? 0 : unc_nomem(p->error);
+}
+
 int unc_pci_read(struct unc_pci *out, const struct unc_root *root, const struct unc_topology *t,
 		 struct unc_error *error)
 {
@@ -499,7 +516,10 @@ int unc_pci_read(struct unc_pci *out, const struct unc_root *root, const struct 
 	for (size_t i = 0; i < out->count; i++)
 		if (out->devices[i].shown.is_port)
 			limit_link(out, &out->devices[i].shown);
-	return 0;
+	for (size_t i = 0; i < out->count && err == 0; i++)
+		if (out->devices[i].shown.is_port)
+			err = name_below(out, &out->devices[i].shown);
+	return err;
 }
 
 void unc_pci_finish(struct unc_pci *p)

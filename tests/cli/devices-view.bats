@@ -153,7 +153,7 @@ verdicts() {
 		# shellcheck disable=SC2086 # words
 		expect 0 "$UNCORE" --source "$SPR_DEVICES" $command --csv
 		helper check-rows csv simulated <<<"$output"
-		grep -q ',nvidia_gpu_0,.*,0000:27:00\.0$' <<<"$output" || fail 'CSV'
+		grep -q ',nvidia_gpu_0,.*,0000:27:00\.0,card0 renderD128$' <<<"$output" || fail 'CSV'
 	done
 }
 

@@ -34,7 +34,7 @@ COMMANDS = (
     ("explain", "planted"),
     ("snapshot", "-"),
 )
-HIDDEN = (("topo",), ("explain",), ("snapshot",))  # show no PMU that is not known
+HIDDEN = ((), ("topo",), ("explain",), ("snapshot",))  # show no PMU that is not known
 
 
 def write(path, text):

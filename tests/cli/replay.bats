@@ -205,7 +205,7 @@ record() {
 	"$UNCORE" --source replay:a doctor >text || [ $? -eq 3 ]
 	grep -q uncore_imc text
 	expect 0 "$UNCORE" --source replay:a
-	[[ $output == *memory.bandwidth* ]]
+	[[ $output == *Memory*READ*machine*GB/s* ]]
 }
 
 @test "a file that is no recording, a damaged one, a newer one, and --root with a recording" {
