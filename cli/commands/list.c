@@ -448,8 +448,9 @@ static json_t *metrics(const struct uncore *u, const struct list_options *o)
 	return array;
 }
 
-static json_t *machine(const struct uncore *u)
+static json_t *machine(struct uncore *u)
 {
+	char cpu[CPU_ROOM];
 	json_t *sockets = json_array();
 
 	for (size_t i = 0; i < uncore_socket_count(u); i++)
@@ -459,11 +460,12 @@ static json_t *machine(const struct uncore *u)
 	return json_record(RECORD({"cpu_model", value_text(uncore_cpu_model(u))},
 				  {"hypervisor", value_text(uncore_hypervisor(u))},
 				  {"cpus", value_count(uncore_cpu_count(u))},
-				  {"sockets", value_json(sockets)}));
+				  {"sockets", value_json(sockets)},
+				  {"cpu_name", value_text(cli_cpu(u, cpu))}));
 }
 
 /* False when nothing was found. */
-static bool list_document(const struct uncore *u, const struct list_options *o, struct buffer *to)
+static bool list_document(struct uncore *u, const struct list_options *o, struct buffer *to)
 {
 	json_t *list = json_document(u, RECORD({"machine", value_json(machine(u))}));
 	bool found = false;
@@ -528,7 +530,7 @@ int cmd_list(struct cli *cli, int argc, char **argv)
 	if (status)
 		return status;
 	find_words(cli->u, &o);
-	found = (o.output ? list_document : list_text)(cli->u, &o, &text);
+	found = o.output ? list_document(cli->u, &o, &text) : list_text(cli->u, &o, &text);
 	for (size_t i = 0; i < o.count && found && !o.output; i++)
 		if (o.words[i].known && o.words[i].known->see)
 			buffer_printf(&see, "%s%s", see.len ? "; " : "", o.words[i].known->see);

@@ -56,8 +56,9 @@ void html_output_begin(struct out *out, json_t *about)
 {
 	const struct out_setup *s = &out->setup;
 	struct buffer *to = out->to;
+	char cpu[CPU_ROOM];
 	const char *const facts[][2] = {{"host", s->host},
-					{"CPU model", uncore_cpu_model(s->machine)},
+					{"CPU", cli_cpu(s->machine, cpu)},
 					{"source", s->source},
 					{"command", s->command_line},
 					{"recorded by", s->recorded},

@@ -390,10 +390,12 @@ static void describe_machine(struct serve *s)
 {
 	struct uncore *u = s->cli->u;
 	const char *hypervisor = uncore_hypervisor(u);
+	char cpu[CPU_ROOM];
 
 	uncore_memory_get(u);
 	uncore_device_count(u);
 	put_label(&s->self.machine, "cpu_model", uncore_cpu_model(u));
+	put_label(&s->self.machine, "cpu_name", cli_cpu(u, cpu));
 	if (!cli_has_unnumbered(u))
 		put_label_number(&s->self.machine, "sockets", (long)uncore_socket_count(u));
 	put_label(&s->self.machine, "source", uncore_source(u));
@@ -407,6 +409,7 @@ static int put_machine(struct serve *s)
 {
 	struct uncore *u = s->cli->u;
 	int err = uncore_diagnose(u);
+	char cpu[CPU_ROOM];
 	json_t *page;
 
 	if (err)
@@ -415,6 +418,7 @@ static int put_machine(struct serve *s)
 		u, RECORD({"version", value_text(uncore_version())},
 			  {"host", value_text(cli_host(s->cli))},
 			  {"cpu_model", value_text(uncore_cpu_model(u))},
+			  {"cpu_name", value_text(cli_cpu(u, cpu))},
 			  {"command_line", value_text(s->cli->command_line)},
 			  {"interval", value_real((double)s->o.request.when.interval_ns / 1e9)}));
 	json_object_update_new(page, machine_document(u));
