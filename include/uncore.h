@@ -561,7 +561,8 @@ enum uncore_level {
 	UNCORE_LEVEL_CHANNEL,  /* one row per memory channel, or controller, where PMUs count them
 				 separately, else per socket */
 	UNCORE_LEVEL_PART,     /* one row per part of a PMU that can be counted separately; `port`
-			      has its numbers, but no address: its root port may be unknown */
+			      has its numbers, but no address: its root port may be unknown. For a
+			      device one row per link; `role` has its number and its other end */
 };
 
 /* Makes an empty monitor of a scanned machine. -EBUSY: the machine is not scanned. -ENOMEM. */
@@ -639,6 +640,8 @@ struct uncore_counter {
 	/* Its count may be off by this share of it, since its source reads it in a cheap way; 0:
 	 * it is exact. */
 	double error_share;
+	/* The other end of the link that it counts: "0000:02:00.0", "NVSwitch"; NULL: unknown. */
+	const char *peer;
 };
 
 /* A reading of one counter: not scaled, not a difference, as a recording keeps it. */
@@ -808,7 +811,8 @@ struct uncore_row_place {
 	/* The PCIe root port; NULL: several, or unknown. If only the numbers used by its PMUs are
 	 * known, its address is SOCKET:RC:INDEX. */
 	const struct uncore_device *port;
-	/* The other end of the link: "GPU"; or a group of resctrl. NULL: several, or unknown. */
+	/* The other end of the link: "GPU"; or a link of a device, "link 3 to 0000:02:00.0" or
+	 * "link 3"; or a group of resctrl. NULL: several, or unknown. */
 	const char *role;
 	/* The number of the memory channel or controller on its socket, from 0 on, at
 	 * UNCORE_LEVEL_CHANNEL; else -1. uncore_pmu_place() says which of them it is. */

@@ -68,6 +68,9 @@ static const struct cli_option options[] = {
 	{"per-port", NULL,
 	 "One row for each PCIe root port that a PMU can distinguish, else as --no-merge",
 	 KEY_LEVEL + UNCORE_LEVEL_PORT, 4, 0, 0},
+	{"per-link", NULL,
+	 "One row for each link of GPUs (NVLink, xGMI), with its other end, else as --no-merge",
+	 KEY_LEVEL + UNCORE_LEVEL_PART, 4, 0, 0},
 	{"no-merge", NULL, "One row for each PMU and CPU", KEY_LEVEL + UNCORE_LEVEL_INSTANCE, 4, 0,
 	 0},
 	{"no-aggr", NULL, "The same as --no-merge", 'A', 4, 0, 0},
@@ -101,8 +104,8 @@ static void set_level(struct argp_state *state, struct stat_options *o, enum unc
 {
 	if (o->request.level != UNCORE_LEVEL_MACHINE && o->request.level != level)
 		argp_error(state,
-			   "--per-socket, --per-node, --per-channel, --per-port and --no-merge "
-			   "exclude each other");
+			   "--per-socket, --per-node, --per-channel, --per-port, --per-link and "
+			   "--no-merge exclude each other");
 	o->request.level = level;
 }
 

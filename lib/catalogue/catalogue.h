@@ -330,6 +330,7 @@ struct unc_family {
 	struct unc_device_rule *devices;
 	size_t device_count;
 	struct unc_device_layout layout; /* of its files */
+	unsigned links; /* the most that a device has; 0: it has no count of one link */
 	const char
 		*runtime_status; /* a file: its text is "suspended" if the others cannot be read */
 	struct unc_expectation *expectations;

@@ -72,9 +72,15 @@ static const struct unc_field read_fields[] = {
 	UNC_FIELD("attribute", NUMBER, READ(attribute), .with = "file", .most = 1023),
 	UNC_FIELD("index", NUMBER, READ(index), .with = "attribute", .most = 1022),
 	UNC_FIELD("|field", NUMBER, READ(field), .least = 1, .most = UINT16_MAX),
-	UNC_FIELD("links", WORD, READ(all_links), .with = "field",
-		  .words = (const char *const[]){"", "all", NULL}, .what = "links"),
+	UNC_FIELD("links", WORD, READ(links), .with = "field",
+		  .words = (const char *const[]){[UNC_LINKS_NONE] = "",
+						 [UNC_LINKS_ALL] = "all",
+						 [UNC_LINKS_SUM] = "sum",
+						 NULL},
+		  .what = "links"),
 	UNC_FIELD("|gpm", NUMBER, READ(gpm), .least = 1, .most = UINT16_MAX),
+	UNC_FIELD("first_link", NUMBER, READ(first_link), .with = "gpm", .least = 1,
+		  .most = UINT16_MAX / 2),
 	UNC_FIELD("|call", WORD, READ(call),
 		  .words = (const char *const[]){[UNC_NVML_NONE] = "",
 						 [UNC_NVML_MEMORY_PEAK] = "memory-peak",
@@ -154,7 +160,9 @@ static void describe(const struct unc_device_read *read, struct unc_text *to)
 		unc_text_add(to, ", column %u", read->column);
 	if (read->field)
 		unc_text_add(to, "NVML field %u%s", read->field,
-			     read->all_links ? " of all links" : "");
+			     read->links == UNC_LINKS_ALL   ? " of all links"
+			     : read->links == UNC_LINKS_SUM ? " of each link"
+							    : "");
 	else if (read->gpm)
 		unc_text_add(to, "NVML metric %u of GPM", read->gpm);
 	else if (read->call)

@@ -86,6 +86,10 @@ static int fill_device(const struct finder *f, struct uncore_pmu *p, const char 
 {
 	const struct uncore_term term = {
 		.name = UNC_DEVICE_TERM, .format = "config:0-63", .bits = UINT64_MAX};
+	const struct uncore_term links = {.name = UNC_LINKS_TERM,
+					  .format = "config1:0-63",
+					  .bits = UINT64_MAX,
+					  .word = UNC_LINKS_WORD};
 	char function[16] = "";
 	int node = -1;
 
@@ -101,7 +105,8 @@ static int fill_device(const struct finder *f, struct uncore_pmu *p, const char 
 	p->directory = unc_names_take(&p->strings, strdup(directory));
 	p->cpus.ids = calloc(1, sizeof(*p->cpus.ids));
 	if (!p->name || !p->directory || !p->cpus.ids ||
-	    UNC_ADD(&p->terms, &p->term_count, &term) < 0)
+	    UNC_ADD(&p->terms, &p->term_count, &term) < 0 ||
+	    (f->family->links && UNC_ADD(&p->terms, &p->term_count, &links) < 0))
 		return -ENOMEM;
 	if (*function && !(p->pci = unc_names_take(&p->strings, strdup(function))))
 		return -ENOMEM;

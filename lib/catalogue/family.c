@@ -624,6 +624,7 @@ static const struct unc_field family_fields[] = {
 	UNC_FIELD("layout", ANY, .with = "devices", .check = unc_device_layout),
 	UNC_FIELD("runtime_status", TEXT, FAMILY(runtime_status), .with = "devices",
 		  .check = unc_device_path),
+	UNC_FIELD("links", NUMBER, FAMILY(links), .with = "devices", .least = 1, .most = 64),
 	UNC_FIELD("everywhere", BOOL, FAMILY(everywhere)),
 	UNC_FIELD("models", WORDS, FAMILY_LIST(models, model_count), .check = check_models),
 	UNC_FIELD("expect", LIST, FAMILY_LIST(expectations, expectation_count),

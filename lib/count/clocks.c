@@ -224,7 +224,7 @@ bool unc_clocks_update(struct unc_clocks *c, struct uncore *u, const struct unc_
 {
 	bool changed = false;
 
-	c->any_lacking = false;
+	c->any_lacking = c->any_absent;
 	for (size_t i = 0; i < plan->count; i++)
 		c->still_ns[i] =
 			c->never_idle[i] && totals[i].state == UNC_COUNTED && !totals[i].count

@@ -16,7 +16,7 @@ struct unc_clocks {
 	bool *lacking;    /* for each counter: its PMU has no hardware, as its clock shows */
 	bool *never_idle; /* for each counter: its event never stops */
 	uint64_t *still_ns; /* of these: how long it has not moved since the start; 0: it has */
-	bool any_lacking;
+	bool any_lacking, any_absent; /* absent: as its source said when it was opened */
 };
 
 /* Requests the clock of PMUs of memory that metrics are counted on, wherever a counter is free.

@@ -267,6 +267,33 @@ static int open_sources(struct uncore_monitor *m)
 	return r;
 }
 
+/* Leaves out links that a device does not have, and names the other ends of the others. -ENOMEM. */
+static int note_links(struct uncore_monitor *m)
+{
+	int r = 0;
+
+	for (size_t i = m->first; r == 0 && i < m->first + m->count; i++) {
+		const struct uncore_counter *c = &m->plan.counters[i];
+
+		if (c->error != -ENOLINK)
+			continue;
+		m->clocks.lacking[i] = m->clocks.any_lacking = m->clocks.any_absent = true;
+		r = unc_monitor_note(m, "left out: links that %s does not have", c->pmu->name);
+	}
+	for (size_t i = 0; r == 0 && i < m->rows.count; i++) {
+		struct unc_row *row = &m->rows.items[i];
+		const char *peer = row->counter_count && row->round == m->round
+					   ? m->plan.counters[row->counters->number].peer
+					   : NULL;
+
+		if (!peer || !row->key.role || row->level != UNCORE_LEVEL_PART)
+			continue;
+		row->place.role = unc_monitor_keep(m, UNC_PATH("%s to %s", row->key.role, peer));
+		r = row->place.role ? 0 : unc_nomem(&m->machine->error);
+	}
+	return r;
+}
+
 int uncore_monitor_open(struct uncore_monitor *m)
 {
 	struct unc_error *e = &m->machine->error;
@@ -282,7 +309,8 @@ int uncore_monitor_open(struct uncore_monitor *m)
 		return unc_fail(e, EBUSY, "the monitor is open already");
 	for (size_t i = 0; i < m->count; i++) { /* clears errors of an earlier attempt */
 		free((void *)counters[i].why);
-		counters[i].why = NULL;
+		free((void *)counters[i].peer);
+		counters[i].why = counters[i].peer = NULL;
 		counters[i].error = 0;
 	}
 	m->previous = calloc(n, sizeof(*m->previous));
@@ -311,8 +339,11 @@ int uncore_monitor_open(struct uncore_monitor *m)
 	 * cannot count it. */
 	if (r == 0 && !m->opened && m->round + 1 == m->plan.round_count) {
 		r = -counters[0].error;
-		r = unc_fail(e, r == ENOENT || r == ENXIO ? ENODEV : r, "%s", counters[0].why);
+		r = unc_fail(e, r == ENOENT || r == ENXIO || r == ENOLINK ? ENODEV : r, "%s",
+			     counters[0].why);
 	}
+	if (r == 0)
+		r = note_links(m);
 	if (r < 0)
 		close_source(m);
 	else

@@ -343,8 +343,10 @@ int unc_plan_build(struct unc_plan *out, struct unc_request_set *sets, size_t co
 
 void unc_plan_finish(struct unc_plan *p)
 {
-	for (size_t i = 0; i < p->count; i++)
+	for (size_t i = 0; i < p->count; i++) {
 		free((void *)p->counters[i].why);
+		free((void *)p->counters[i].peer);
+	}
 	free(p->counters);
 	*p = (struct unc_plan){0};
 }

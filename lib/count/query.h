@@ -16,6 +16,7 @@ struct unc_target {
 	int cpu;
 	const struct uncore_device *port; /* the only root port in it; NULL: several, or unknown */
 	const char *terms;                /* that replace or extend those of each event; "": none */
+	const char *link;  /* "link 3": the only link in it; NULL: several, or none */
 	size_t set, first; /* its requests: number of the set, and of the first event's in it */
 };
 

@@ -236,7 +236,9 @@ static struct uncore_row_place key(const struct row_builder *b, const struct unc
 		.cpu = b->single ? t->cpu : -1,
 		.pmu = b->single ? t->pmu : NULL,
 		.port = b->single ? t->port : NULL,
-		.role = b->single || b->query->metric || t->pmu->directory ? t->pmu->role : NULL,
+		.role = t->link                                              ? t->link
+			: b->single || b->query->metric || t->pmu->directory ? t->pmu->role
+									     : NULL,
 		.channel = b->level == UNCORE_LEVEL_CHANNEL ? channel_of(b, t) : -1,
 		.device = b->single ? uncore_pmu_device(b->u, t->pmu) : NULL,
 	};

@@ -477,6 +477,33 @@ static int pass_on(struct splitter *x, struct part *part)
 	return target.terms ? unc_encode_metric(x->m, x->query, target, x->why) : unc_nomem(x->why);
 }
 
+/* Makes a part for each link that a device may have, if all events of the metric can be of one. */
+static int encode_links(struct uncore_monitor *m, struct unc_query *q,
+			const struct unc_target *whole, struct unc_error *why)
+{
+	unsigned links = m->level == UNCORE_LEVEL_PART ? whole->pmu->family->links : 0;
+	int r = 0;
+
+	for (size_t k = 0; k < q->event_count; k++) {
+		const struct unc_event_def *event = q->metric->events[k];
+		bool some = false;
+
+		for (size_t i = 0; i < event->read_count; i++)
+			some |= unc_device_read_has_links(&event->reads[i]);
+		links = some ? links : 0;
+	}
+	if (!links)
+		return unc_encode_metric(m, q, *whole, why);
+	for (unsigned i = 0; r == 0 && i < links; i++) {
+		struct unc_target one = *whole;
+
+		one.terms = unc_monitor_keep(m, UNC_PATH(UNC_LINKS_TERM "=0x%llx", 1ull << i));
+		one.link = unc_monitor_keep(m, UNC_PATH("link %u", i));
+		r = one.terms && one.link ? unc_encode_metric(m, q, one, why) : unc_nomem(why);
+	}
+	return r;
+}
+
 /* Whether the filters "port" and "device" name the device, or a bridge above it. */
 static bool is_picked(struct uncore_monitor *m, const struct uncore_pmu *pmu)
 {
@@ -512,11 +539,10 @@ int unc_filters_encode(struct uncore_monitor *m, struct unc_query *q,
 	for (size_t i = 0; i < UNC_FILTERS; i++)
 		if (values[i].text && !x.family->filters[i].title && !unc_filter_words[i].picks)
 			return refuse_kind(&x, (enum unc_filter_kind)i);
-	/* A device counts itself, and nothing of it is separate. */
+	/* A device counts itself, and nothing of it but links is separate. */
 	if (x.pmu->source != UNC_SOURCE_KERNEL)
-		return m->filters.picks && !is_picked(m, x.pmu)
-			       ? 0
-			       : unc_encode_metric(m, q, *whole, why);
+		return m->filters.picks && !is_picked(m, x.pmu) ? 0
+								: encode_links(m, q, whole, why);
 	if (m->filters.text && !x.restrictable)
 		return unc_fail(why, ENODEV, "%s/%s is the same for all: no filter restricts it",
 				x.family->name, q->metric->name);

@@ -28,6 +28,13 @@ enum unc_nvml_call {
 	UNC_NVML_PACKET_SIZE,
 };
 
+/* Which links of a GPU a field counts. */
+enum unc_nvml_links {
+	UNC_LINKS_NONE, /* it is not about links */
+	UNC_LINKS_ALL,  /* the library adds them up */
+	UNC_LINKS_SUM,  /* the library has it for one link at a time */
+};
+
 /* Where a device has one of its counts. */
 struct unc_device_read {
 	/* Versions of the layout that have it there, "1.8", or of a certain size, "1.6:384"; NULL:
@@ -49,9 +56,10 @@ struct unc_device_read {
 	 * values. */
 	unsigned attribute, index;
 	bool has_attribute;
-	/* UNC_SOURCE_NVML: a field (its scope is all links), a metric of GPM, or a call. */
+	/* UNC_SOURCE_NVML: a field, a metric of GPM, or a call. */
 	unsigned field, gpm;
-	bool all_links;
+	enum unc_nvml_links links; /* of the field */
+	unsigned first_link; /* the metric of link 0; that of the next one is its number plus 2 */
 	enum unc_nvml_call call;
 };
 
@@ -191,6 +199,21 @@ bool unc_pmu_has_cpu(const struct uncore_pmu *p, int cpu);
 
 /* The term of a device's events, with all bits of the first configuration word. */
 #define UNC_DEVICE_TERM "event"
+/* The term for some of the device's links: a bit for each; 0: all of them together. */
+#define UNC_LINKS_TERM "links"
+#define UNC_LINKS_WORD 1
+/* The number of the link that the terms select; -1: none, -2: several. */
+static inline int unc_device_link(const uint64_t config[static 2])
+{
+	uint64_t links = config[UNC_LINKS_WORD];
+
+	return !links ? -1 : links & (links - 1) ? -2 : __builtin_ctzll(links);
+}
+/* Whether the count can be of one link. */
+static inline bool unc_device_read_has_links(const struct unc_device_read *read)
+{
+	return read->links || read->first_link || read->values;
+}
 /* Its value: the code of the event, FNV-1a of its name. Recordings have it. */
 static inline uint64_t unc_device_code(const char *name)
 {

@@ -105,6 +105,34 @@ put() {
 	done
 }
 
+@test "gpu_metrics: each link of xGMI has a row" {
+	local at version
+
+	at=$(a_gpu 0)
+	for version in 1.4 1.6:384 1.8 1.9; do
+		helper devices metrics $version "$at/gpu_metrics" xgmi_read=5,6,-,8,9,10,11,12 xgmi_write=1,-,3,4,5,6,7,8
+		counts --per-link -M 'device.link.*' -- "${MAKE[@]}" metrics $version "$at/gpu_metrics" \
+			xgmi_read=1005,6,-,8,9,10,11,22 xgmi_write=101,-,3,4,5,6,2007,1008
+		[ "$(row_of_link device.link.in.bandwidth 0)" = 1000 ]
+		[ "$(row_of_link device.link.in.bandwidth 1)" = 0 ]
+		[ -z "$(row_of_link device.link.in.bandwidth 2)" ]
+		[ "$(row_of_link device.link.in.bandwidth 7)" = 10 ]
+		[ "$(row_of_link device.link.out.bandwidth 6)" = 2000 ]
+		[ -z "$(row_of_link device.link.out.bandwidth 1)" ]
+		[ "$(row device.link.in.bandwidth .role | grep -c .)" = 7 ]
+	done
+	# All links together, and one by its bit.
+	counts -e amd_gpu_0/xgmi_read/,amd_gpu_0/xgmi_read,links=0x80/ -- "${MAKE[@]}" metrics 1.9 "$at/gpu_metrics" xgmi_read=1006,6,-,8,9,10,11,29
+	[ "$(jq -r .value <<<"$output" | xargs)" = '8 7' ]
+	refuses 3 "$UNCORE" --root "$TREE" --source files stat -e amd_gpu_0/xgmi_read,links=3/ 1 1
+	says "does not have 'xgmi_read' of one such link"
+}
+
+# row_of_link METRIC LINK: what was counted on it.
+row_of_link() {
+	jq -r --arg name "$1" --arg role "link $2" 'select(.name == $name and .role == $role) | .inputs[0].count' <<<"$output"
+}
+
 @test "gpu_metrics: what a version does not have is named, and unknown versions have nothing" {
 	local at
 

@@ -134,6 +134,54 @@ payload() {
 	shows "firmware gave 0, while another counter of the GPU moved"
 }
 
+per_link() {
+	"$UNCORE" --source files --root "$root" stat --per-link "$@"
+}
+
+# link DIRECTION GPU ROLE VALUE: the row of a link of $output (CSV).
+link() {
+	awk -F, -v name="device.link.$1.bandwidth" -v pmu="nvidia_gpu_$2" -v role="$3" -v value="$4" '
+		$6 == name && $0 ~ "," pmu "," && $0 ~ "," role "," { n++; d = $11 - value; good = $14 == "measured" && (d < 0 ? -d : d) <= 1e-3 * value }
+		END { if (n != 1 || !good) { print n " rows of " pmu ", " role ", expected " value; exit 1 } }' <<<"$output"
+}
+
+@test "each NVLink has a row with its number and its other end, and the GPU keeps the sum" {
+	local blackwell gpu links=('gpus 2' 'nvlinks 4' 'nvlink 0 1e6' 'nvlink 1 2e6' 'nvlink 3 4e6' 'peer 0 1' 'peer 1 -1' 'down 2')
+
+	make_gpus 2 256
+	root=$BATS_FILE_TMPDIR/2-256
+	# Since NVLink 5 the library has the count of one link at a time only, in bytes.
+	for blackwell in '' 'status 138 3 status 139 3'; do
+		# shellcheck disable=SC2086 # words
+		script "${links[@]}" ${blackwell:+'status 138 3' 'status 139 3'}
+		expect 0 per_link --csv -M 'device.link.*' -I 200ms --interval-count=1
+		link in 0 'link 0 to 0000:02:00.0' 1024e6
+		for gpu in 0 1; do
+			link in $gpu 'link 1 to NVSwitch' 2048e6
+			link in $gpu 'link 3' 4096e6
+			link out $gpu 'link 3' 8192e6
+		done
+		[ "$(grep -c ',device.link.in.bandwidth,' <<<"$output")" -eq 8 ]
+		shows 'link 2,.*unavailable,.*the link is not active, though others of the GPU are'
+		expect 0 count --csv -M 'device.link.*' -I 200ms --interval-count=1
+		near device.link.in.bandwidth 7168e6 1e-3 2
+		near device.link.out.bandwidth 14336e6 1e-3 2
+	done
+}
+
+@test "a GPU without NVLink has no rows of links, and says so" {
+	make_gpus 1 256
+	root=$BATS_FILE_TMPDIR/1-256
+	for fault in '' 'nvlinks 18'; do
+		script "$fault" 'down 0' 'down 1' 'down 2' 'down 3' 'down 4' 'down 5' 'down 6' 'down 7' 'down 8' 'down 9' \
+			'down 10' 'down 11' 'down 12' 'down 13' 'down 14' 'down 15' 'down 16' 'down 17'
+		refuses 3 per_link -M device.link.in.bandwidth 1 1
+		says 'nvidia_gpu_0: the GPU has no active NVLink of this number'
+		expect 0 per_link --csv -v -M device.link.in.bandwidth,device.power -I 200ms --interval-count=1
+		[ "$(grep -c nvidia_gpu_0, <<<"$output")" -eq 1 ]
+	done
+}
+
 @test "a program that counts all the time gets means with bounds" {
 	[ -d "$UNCORE_BUILD_ROOT/python/uncore" ] || skip 'there is no Python module here'
 	export PYTHONPATH=$UNCORE_BUILD_ROOT/python UNCORE_LIBRARY=$UNCORE_BUILD_ROOT/tests/libuncore-plain.so

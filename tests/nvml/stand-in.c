@@ -19,6 +19,10 @@
  *   lost GPU FROM TO               the GPU does not answer
  *   mig GPU, vgpu GPU
  *   crash AT, hang FROM TO         in any call
+ *   nvlinks COUNT                  of each GPU; 0: fields of all links together are 1e6 KiB/s
+ *   nvlink LINK RATE [AT]          what a link receives, in KiB/s, from a time on; it transmits twice that
+ *   peer LINK GPU                  at its other end; -1: a switch
+ *   down LINK                      it is not active
  *
  * If UNCORE_CUDA_LOG names a file, each GPU also moves what tests/cuda/libcuda.c writes to it.
  */
@@ -66,6 +70,9 @@ int nvmlDeviceGetMaxClockInfo(nvml_device d, int clock, unsigned *out);
 int nvmlDeviceGetMemoryBusWidth(nvml_device d, unsigned *out);
 int nvmlDeviceGetVirtualizationMode(nvml_device d, int *out);
 int nvmlDeviceGetMigMode(nvml_device d, unsigned *now, unsigned *pending);
+int nvmlDeviceGetNvLinkState(nvml_device d, unsigned link, int *active);
+int nvmlDeviceGetNvLinkRemotePciInfo_v2(nvml_device d, unsigned link, struct nvml_pci *out);
+int nvmlDeviceGetNvLinkRemoteDeviceType(nvml_device d, unsigned link, int *type);
 int nvmlGpmQueryDeviceSupport(nvml_device d, struct nvml_gpm_support *support);
 int nvmlGpmSampleAlloc(void **out);
 int nvmlGpmSampleGet(nvml_device d, void *sample);
@@ -240,6 +247,26 @@ static int status_of(uint32_t field)
 	return 0;
 }
 
+/* The field of a link, or of all of them where it has this scope, in KiB. */
+static void read_link(struct nvml_field *f, double at)
+{
+	int links = (int)word("nvlinks", 0, 0);
+	bool bytes = f->id == 202 || f->id == 204, out = f->id == 138 || f->id == 202;
+	double sum = links ? 0 : at * 1e6;
+
+	for (int i = 0; links && i < line_count; i++) {
+		const struct line *l = &lines[i];
+		double from = l->words > 2 ? l->word[2] : 0;
+
+		if (strcmp(l->name, "nvlink") == 0 && at > from &&
+		    (f->scope == NVML_ALL_LINKS || l->word[0] == f->scope))
+			sum += l->word[1] * (at - from) * (out ? 2 : 1);
+	}
+	if (f->scope == NVML_ALL_LINKS ? bytes : f->scope >= (unsigned)links)
+		f->status = 3;
+	f->value.u64 = (uint64_t)(bytes ? sum * 1024 : sum);
+}
+
 static void read_field(const struct nvml_device *d, struct nvml_field *f)
 {
 	double begin = seconds_of(CLOCK_MONOTONIC), delay = word("delay", 0, 0) / 1e6, at;
@@ -261,7 +288,9 @@ static void read_field(const struct nvml_device *d, struct nvml_field *f)
 		break;
 	case 138:
 	case 139:
-		f->value.u64 = f->scope == NVML_ALL_LINKS ? (uint64_t)(at * 1e6) : 0;
+	case 202:
+	case 204:
+		read_link(f, at);
 		break;
 	case 83:
 		f->value.u64 = (uint64_t)(at * 300 * 1000);
@@ -332,6 +361,42 @@ int nvmlDeviceGetVirtualizationMode(nvml_device d, int *out)
 int nvmlDeviceGetMigMode(nvml_device d, unsigned *current, unsigned *pending)
 {
 	*current = *pending = holds("mig", d->number);
+	return 0;
+}
+
+int nvmlDeviceGetNvLinkState(nvml_device d, unsigned link, int *active)
+{
+	(void)d;
+	*active = !holds("down", link);
+	return link < word("nvlinks", 0, 0) ? 0 : 3;
+}
+
+static const struct line *peer_of(unsigned link)
+{
+	for (int i = 0; i < line_count; i++)
+		if (strcmp(lines[i].name, "peer") == 0 && lines[i].word[0] == link)
+			return &lines[i];
+	return NULL;
+}
+
+int nvmlDeviceGetNvLinkRemotePciInfo_v2(nvml_device d, unsigned link, struct nvml_pci *out)
+{
+	const struct line *peer = peer_of(link);
+
+	(void)d;
+	if (!peer)
+		return 3;
+	out->bus = (unsigned)(peer->word[1] + 1);
+	snprintf(out->id, sizeof(out->id), "00000000:%02X:00.0", out->bus & 0xff);
+	return 0;
+}
+
+int nvmlDeviceGetNvLinkRemoteDeviceType(nvml_device d, unsigned link, int *type)
+{
+	const struct line *peer = peer_of(link);
+
+	(void)d;
+	*type = !peer ? 255 : peer->word[1] < 0 ? NVML_REMOTE_SWITCH : NVML_REMOTE_GPU;
 	return 0;
 }
 

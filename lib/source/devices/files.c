@@ -36,6 +36,7 @@ struct file {
 
 struct counter {
 	const struct unc_device_read *read; /* NULL: not opened */
+	struct unc_device_read one;         /* that of one link */
 	const struct unc_event_def *event;
 	unsigned width;
 	size_t *files; /* numbers of its files, whose numbers are added up */
@@ -165,6 +166,34 @@ static int choose(const struct unc_event_def *event, const struct uncore_pmu *pm
 			event->name);
 }
 
+/* Restricts the counter to one link of the device, whose number is one of an array. -ENODEV, or
+ * -ENOLINK if the device does not give it, with a sentence. */
+static int choose_link(const struct files_source *s, struct counter *c,
+		       const struct uncore_counter *plan, struct unc_error *why)
+{
+	int link = unc_device_link(plan->config), r;
+	uint64_t value;
+	char *data = NULL;
+	size_t len = 0;
+
+	if (link == -1)
+		return 0;
+	if (link < 0 || link >= (int)c->read->values)
+		return unc_fail(why, ENODEV, "%s does not have '%s' of one such link",
+				plan->pmu->name, c->event->name);
+	c->one = *c->read;
+	c->one.values = 0;
+	c->one.at += (unsigned)link * c->one.bytes;
+	c->one.index += (unsigned)link;
+	c->read = &c->one;
+	r = unc_root_read_bytes(s->base.root, UNC_PATH("%s/%s", plan->pmu->directory, c->one.file),
+				unc_field_room(c->read), &data, &len);
+	if (r == 0 && unc_field_take(c->read, plan->pmu->layout, data, len, &value))
+		r = unc_fail(why, ENOLINK, "%s has no link %d", plan->pmu->name, link);
+	free(data);
+	return r;
+}
+
 static unsigned width_of(const struct unc_event_def *event, const struct unc_device_read *read)
 {
 	if (event->bits)
@@ -213,6 +242,8 @@ static int open_counter(struct files_source *s, struct counter *c, struct uncore
 		r = read_version(s, pmu, &why);
 	if (r == 0)
 		r = choose(c->event, pmu, s->version, &c->read, &why);
+	if (r == 0)
+		r = choose_link(s, c, plan, &why);
 	if (r == 0) {
 		plan->width = c->width = width_of(c->event, c->read);
 		r = add_files(s, c, pmu, UNC_PATH("%s/", pmu->directory), c->read->file);

@@ -78,6 +78,36 @@ static void read_fields(struct gpus *all, struct gpu *g, struct nvml_field *fiel
 	}
 }
 
+/* Reads the item's field, of one link or of several. The status; *links has a bit for each link
+ * that was added up. */
+static int read_links(struct gpus *all, struct gpu *g, const struct unc_nvml_item *item,
+		      struct unc_nvml_value *value, uint32_t *links)
+{
+	struct nvml_field fields[UNC_NVML_MOST_LINKS] = {0};
+	uint64_t at_ns[UNC_NVML_MOST_LINKS];
+	unsigned first = item->link ? item->link - 1u : 0;
+	unsigned count = item->links == UNC_LINKS_SUM ? UNC_NVML_MOST_LINKS : 1;
+	uint64_t sum = 0, took_us = 0;
+
+	for (unsigned i = 0; i < count; i++)
+		fields[i] = (struct nvml_field){
+			.id = item->field,
+			.scope = item->links == UNC_LINKS_ALL ? NVML_ALL_LINKS : first + i};
+	read_fields(all, g, fields, (int)count, at_ns);
+	*links = 0;
+	for (unsigned i = 0; i < count; i++) {
+		if (fields[i].status != NVML_OK)
+			continue;
+		*links |= 1u << i;
+		sum += number_of(&fields[i]);
+		took_us += fields[i].took_us > 0 ? (uint64_t)fields[i].took_us : 0;
+	}
+	value->at_ns = at_ns[(count - 1) / 2];
+	value->took_ns = took_us * 1000;
+	value->raw = sum;
+	return *links ? NVML_OK : fields[0].status;
+}
+
 void gpu_poll(struct gpus *all, struct gpu *g)
 {
 	struct nvml_field fields[PCIE_FIELDS] = {0};
@@ -210,25 +240,57 @@ static int probe_gpm(struct gpus *all, struct gpu *g, unsigned gpm)
 	return r == NVML_OK ? all->gpm->metrics[0].status : r;
 }
 
+/* Whether the GPU has the link, and what is at its other end: a GPU's PCI function, or a switch,
+ * which may have no such function in a virtual machine. */
+static int probe_link(struct gpus *all, struct gpu *g, unsigned link, char peer[static 16])
+{
+	struct nvml_pci pci = {.domain = 0};
+	int type = NVML_REMOTE_GPU, active;
+	struct nvml *n = &all->nvml;
+
+	for (unsigned i = 0; !g->links_known && n->link_state && i < UNC_NVML_MOST_LINKS; i++) {
+		active = 0;
+		if (n->link_state(g->device, i, &active) != NVML_OK)
+			continue;
+		g->links |= 1u << i;
+		g->active_links |= active ? 1u << i : 0;
+	}
+	g->links_known = true;
+	if (!n->link_state)
+		return NVML_FUNCTION_NOT_FOUND;
+	if (!(g->links >> link & 1) || !g->active_links)
+		return UNC_NVML_NO_LINK;
+	if (!(g->active_links >> link & 1))
+		return UNC_NVML_LINK_DOWN;
+	if (n->link_remote_type && n->link_remote_type(g->device, link, &type) != NVML_OK)
+		type = NVML_REMOTE_GPU;
+	if (type == NVML_REMOTE_SWITCH)
+		snprintf(peer, 16, "NVSwitch");
+	else if (type == NVML_REMOTE_GPU && n->link_remote &&
+		 n->link_remote(g->device, link, &pci) == NVML_OK && pci.id[0])
+		snprintf(peer, 16, "%04x:%02x:%02x.0", pci.domain & 0xffff, pci.bus & 0xff,
+			 pci.device & 0x1f);
+	return NVML_OK;
+}
+
 int gpu_probe(struct gpus *all, const struct unc_nvml_item *item, struct unc_nvml_value *value)
 {
 	struct gpu *g = find_gpu(all, item->pci);
-	struct nvml_field field = {.id = item->field,
-				   .scope = item->all_links ? NVML_ALL_LINKS : 0};
 	int r = g ? g->status : NVML_NOT_SUPPORTED;
-	uint64_t at_ns;
+	struct unc_nvml_value ignored;
+	uint32_t links;
 	double peak;
 
+	if (r == NVML_OK && item->link)
+		r = probe_link(all, g, item->link - 1u, value->peer);
 	if (r != NVML_OK)
 		return r;
 	if (item->call)
 		r = memory_peak(&all->nvml, g->device, &peak);
 	if (r == NVML_OK && gpm_of(item))
 		r = probe_gpm(all, g, gpm_of(item));
-	if (item->field) {
-		read_fields(all, g, &field, 1, &at_ns);
-		r = field.status;
-	}
+	if (item->field)
+		r = read_links(all, g, item, &ignored, &links);
 	if (pcie_index(item) >= 0)
 		value->most_per_s = g->most_per_s;
 	if (r != NVML_NOT_SUPPORTED)
@@ -357,15 +419,18 @@ static size_t ask_gpm(struct gpus *all, const struct gpu *g, bool *pcie)
 	return count;
 }
 
+/* A sum of other links than before is no count. */
 static void read_field(struct gpus *all, struct gpu_item *item, struct unc_nvml_value *value)
 {
-	struct nvml_field field = {.id = item->asked.field,
-				   .scope = item->asked.all_links ? NVML_ALL_LINKS : 0};
+	uint32_t links;
 
-	read_fields(all, item->gpu, &field, 1, &value->at_ns);
-	item->status = field.status;
-	value->took_ns = field.took_us > 0 ? (uint64_t)field.took_us * 1000 : 0;
-	value->raw = number_of(&field);
+	item->status = read_links(all, item->gpu, &item->asked, value, &links);
+	if (item->status != NVML_OK)
+		return;
+	if (item->links && item->links != links)
+		item->status = UNC_NVML_EMPTY;
+	else
+		item->links = links;
 }
 
 void gpu_read(struct gpus *all, struct gpu *g, struct unc_nvml_value *values)

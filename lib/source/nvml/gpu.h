@@ -20,7 +20,9 @@ struct gpu {
 	nvml_device device;
 	int status; /* why it cannot be read at all */
 	bool partitioned, guest;
-	double most_per_s; /* bytes in one direction of its link */
+	bool links_known;
+	uint32_t links, active_links; /* a bit for each that it has, and that is active */
+	double most_per_s;            /* bytes in one direction of its link */
 	/* It protects the members below: the readings of one counter are in order. */
 	pthread_mutex_t lock;
 	struct unc_nvml_sum sums[PCIE_FIELDS];
@@ -38,6 +40,7 @@ struct gpu {
 struct gpu_item {
 	struct unc_nvml_item asked;
 	struct gpu *gpu;
+	uint32_t links;      /* of a sum: the links that were added up */
 	double factor;       /* of the mean of GPM, to what is counted in a second */
 	double total;        /* sum of means, and */
 	uint64_t enabled_ns; /* the time that they cover */

@@ -52,12 +52,17 @@ static const struct {
 	{UNC_NVML_FROZEN, EIO,
 	 "the GPU's firmware gave 0, while another counter of the GPU moved: its means are "
 	 "wrong at present"},
+	{UNC_NVML_NO_LINK, ENOLINK, "the GPU has no active NVLink of this number"},
+	{UNC_NVML_LINK_DOWN, EIO,
+	 "the link is not active, though others of the GPU are; nvidia-smi nvlink -s shows the "
+	 "same"},
 };
 
 struct counter {
 	const struct unc_event_def *event;
 	const struct unc_device_read *read; /* NULL: not opened */
 	size_t item;                        /* its number among the open items */
+	size_t items;                       /* the ways to read it, from `item` on */
 	uint64_t state;                     /* of a state that the library reads itself */
 	uint32_t late;
 	char why[128];
@@ -81,6 +86,7 @@ struct nvml_source {
 	uint32_t number; /* of the latest request */
 	struct unc_nvml_request *open, *read;
 	struct unc_nvml_answer *answer;
+	const struct unc_device_read **ways; /* of each item, before one is selected */
 };
 
 static const char ended[] =
@@ -180,41 +186,43 @@ static uint64_t packet_size(const struct unc_root *root, const char *pci)
 	return size <= 4096 ? size : 0;
 }
 
-/* Adds the ways to read the event to the items, first the ones of the wanted kind. */
-static void add_items(struct nvml_source *s, struct counter *c, const struct uncore_pmu *pmu)
+/* Adds a way to read the event, of one of the GPU's links if its number is not negative. */
+static void add_item(struct nvml_source *s, const char *pci, const struct unc_device_read *read,
+		     int link)
 {
 	struct unc_nvml_request *q = s->open;
+	struct unc_nvml_item *item = &q->items[q->count];
+	unsigned gpm =
+		link < 0 || !read->first_link ? read->gpm : read->first_link + 2 * (unsigned)link;
 
-	c->item = q->count;
+	*item = (struct unc_nvml_item){.field = (uint16_t)read->field,
+				       .gpm = (uint16_t)gpm,
+				       .links = link < 0 ? (uint8_t)read->links : UNC_LINKS_NONE,
+				       .link = (uint8_t)(link + 1),
+				       .call = (uint8_t)read->call};
+	snprintf(item->pci, sizeof(item->pci), "%s", pci);
+	s->ways[q->count++] = read;
+}
+
+/* Adds the ways to read the event to the items, first the ones of the wanted kind. */
+static int add_items(struct nvml_source *s, struct counter *c, const char *pci, int link,
+		     struct unc_error *e)
+{
+	c->item = s->open->count;
 	for (int wanted = 1; wanted >= 0; wanted--)
 		for (size_t i = 0; i < c->event->read_count; i++) {
 			const struct unc_device_read *read = &c->event->reads[i];
-			struct unc_nvml_item *item = &q->items[q->count];
 
 			if ((read->cheap == s->base.cheap) != wanted ||
-			    q->count == UNC_NVML_MOST_ITEMS)
+			    (link >= 0 && !unc_device_read_has_links(read)))
 				continue;
-			*item = (struct unc_nvml_item){.field = (uint16_t)read->field,
-						       .gpm = (uint16_t)read->gpm,
-						       .all_links = read->all_links,
-						       .call = (uint8_t)read->call};
-			snprintf(item->pci, sizeof(item->pci), "%s", pmu->pci);
-			q->count++;
+			if (s->open->count == UNC_NVML_MOST_ITEMS)
+				return unc_fail(e, E2BIG, "more than %d counts of GPUs",
+						UNC_NVML_MOST_ITEMS);
+			add_item(s, pci, read, link);
 		}
-}
-
-/* Which way to read the counter is the item; NULL: the library reads it. */
-static const struct unc_device_read *read_of(const struct counter *c,
-					     const struct unc_nvml_item *item)
-{
-	for (size_t i = 0; i < c->event->read_count; i++) {
-		const struct unc_device_read *read = &c->event->reads[i];
-
-		if (read->field == item->field && read->gpm == item->gpm &&
-		    read->call == item->call)
-			return read;
-	}
-	return NULL;
+	c->items = s->open->count - c->item;
+	return 0;
 }
 
 /* Whether the GPU sleeps. The vendor's library would wake it, and keep it awake. */
@@ -237,7 +245,7 @@ static int begin_counter(struct nvml_source *s, struct counter *c, struct uncore
 			 struct unc_error *e)
 {
 	const struct uncore_pmu *pmu = plan->pmu;
-	size_t before = s->open->count;
+	int link = unc_device_link(plan->config), r;
 
 	c->event = unc_device_event_of(plan);
 	plan->width = 64;
@@ -258,10 +266,11 @@ static int begin_counter(struct nvml_source *s, struct counter *c, struct uncore
 		c->state = packet_size(s->base.root, pmu->pci);
 		return 0;
 	}
-	add_items(s, c, pmu);
-	if (s->open->count < before + c->event->read_count)
-		return unc_fail(e, E2BIG, "more than %d counts of GPUs", UNC_NVML_MOST_ITEMS);
-	return 0;
+	r = link < -1 || link >= UNC_NVML_MOST_LINKS ? 0 : add_items(s, c, pmu->pci, link, e);
+	if (r == 0 && !c->items)
+		r = unc_counter_refuse(plan, -ENODEV,
+				       "the GPU does not have this count of one link", e);
+	return r;
 }
 
 /* Selects the first way that the GPU has. The items become the selected ones. */
@@ -278,11 +287,14 @@ static int choose(struct nvml_source *s, struct uncore_counter *plan, struct unc
 
 		if (plan[i].error || c->read)
 			continue;
-		end = at + c->event->read_count;
+		end = at + c->items;
 		while (at < end && a->values[at].status != UNC_NVML_OK)
 			at++;
 		if (at < end) {
-			c->read = read_of(c, &q->items[at]);
+			c->read = s->ways[at];
+			if (a->values[at].peer[0] &&
+			    !(plan[i].peer = strndup(a->values[at].peer, sizeof(a->values->peer))))
+				return unc_nomem(e);
 			c->item = count;
 			q->items[count++] = q->items[at];
 			plan[i].most_per_s = a->values[at].most_per_s;
@@ -316,7 +328,8 @@ static int nvml_open(struct unc_source *source, struct uncore_counter *counters,
 	s->open = calloc(1, sizeof(*s->open));
 	s->read = calloc(1, sizeof(*s->read));
 	s->answer = calloc(1, sizeof(*s->answer));
-	if (!s->counters || !s->open || !s->read || !s->answer)
+	s->ways = calloc(UNC_NVML_MOST_ITEMS, sizeof(*s->ways));
+	if (!s->counters || !s->open || !s->read || !s->answer || !s->ways)
 		return unc_nomem(e);
 	s->read->verb = UNC_NVML_READ;
 	for (; r == 0 && s->count < count; s->count++)
@@ -469,6 +482,7 @@ static void nvml_close(struct unc_source *source)
 	free(s->open);
 	free(s->read);
 	free(s->answer);
+	free(s->ways);
 	free(s);
 }
 

@@ -15,6 +15,8 @@
 #define UNC_NVML_SOCKET 3
 /* A packet of so many values fits into the buffer of a socket, which Linux limits to 208 KiB. */
 #define UNC_NVML_MOST_ITEMS 2048
+/* The links of a GPU. */
+#define UNC_NVML_MOST_LINKS 18
 
 enum unc_nvml_verb {
 	UNC_NVML_PROBE, /* reads each item once: which of them does the GPU have? */
@@ -31,13 +33,17 @@ enum unc_nvml_status {
 	UNC_NVML_VGPU,   /* the GPU is a part that a hypervisor gives */
 	UNC_NVML_NAN,    /* its firmware had no value of this time */
 	UNC_NVML_FROZEN, /* its firmware gave 0 while the GPU's counter moved */
+	UNC_NVML_NO_LINK,
+	UNC_NVML_LINK_DOWN, /* the link is not active, though others are */
 };
 
 /* What is read: a field, a metric of GPM, or a call (enum unc_nvml_call). */
 struct unc_nvml_item {
 	char pci[16];
 	uint16_t field, gpm;
-	uint8_t all_links, call;
+	uint8_t links; /* enum unc_nvml_links, if it is not one link: */
+	uint8_t link;  /* its number + 1; 0: none */
+	uint8_t call;
 };
 
 struct unc_nvml_request {
@@ -55,6 +61,7 @@ struct unc_nvml_value {
 	uint64_t enabled_ns; /* of a sum of means: the time that they cover */
 	bool is_mean;
 	double most_per_s; /* what a narrow counter can count; 0: unknown */
+	char peer[16];     /* the other end of the link; "": unknown */
 };
 
 struct unc_nvml_answer {

@@ -22,6 +22,10 @@ enum {
 };
 #define NVML_ALL_LINKS UINT32_MAX
 
+/* What is at the other end of a link. */
+#define NVML_REMOTE_GPU 0
+#define NVML_REMOTE_SWITCH 2
+
 /* Metrics of GPM. */
 enum {
 	NVML_GPM_MEMORY_SHARE = 10, /* per cent of the memory's greatest bandwidth */
@@ -73,6 +77,14 @@ _Static_assert(sizeof(struct nvml_field) == 40, "the library's structure");
 _Static_assert(offsetof(struct nvml_gpm_request, metrics) == 24, "the library's structure");
 _Static_assert(sizeof(struct nvml_gpm_metric) == 40, "the library's structure");
 
+struct nvml_pci {
+	char old_id[16];
+	uint32_t domain, bus, device, ids, subsystem;
+	char id[32];
+};
+
+_Static_assert(sizeof(struct nvml_pci) == 68, "the library's structure");
+
 /* Members are NULL if the driver does not have them. */
 struct nvml {
 	int (*init)(void);
@@ -86,6 +98,9 @@ struct nvml {
 	int (*memory_width)(nvml_device, unsigned *bits);
 	int (*virtualization)(nvml_device, int *mode);
 	int (*mig)(nvml_device, unsigned *now, unsigned *pending);
+	int (*link_state)(nvml_device, unsigned link, int *active);
+	int (*link_remote)(nvml_device, unsigned link, struct nvml_pci *);
+	int (*link_remote_type)(nvml_device, unsigned link, int *type);
 	int (*gpm_support)(nvml_device, struct nvml_gpm_support *);
 	int (*gpm_alloc)(void **sample);
 	int (*gpm_sample)(nvml_device, void *sample);
