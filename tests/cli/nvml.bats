@@ -277,6 +277,30 @@ END
 	ends_well nvidia_gpu_0
 }
 
+@test "a library that crashes for ever is started less and less often, and leaves no zombies" {
+	local out=$BATS_TEST_TMPDIR/out pid parent zombies
+
+	# The command gets processes without a parent, as it does where it is the first one of a container.
+	script 'crash 1.5'
+	"${PYTHON:-$(type -P python3)}" -S -c 'import ctypes, os, sys
+ctypes.CDLL(None).prctl(36, 1) # PR_SET_CHILD_SUBREAPER
+os.execv(sys.argv[1], sys.argv[1:])' "$UNCORE" --source files --root "$root" stat --no-merge --csv \
+		-M device.pcie.received.bandwidth -I 500ms --interval-count=22 >"$out" 3>&- &
+	pid=$!
+	until process >/dev/null || ! kill -0 "$pid"; do sleep 0.05; done
+	parent=$(ps -o ppid= -p "$(process)")
+	[ "$((parent))" = "$pid" ]
+	until grep -q 'started again after 10 s' "$out"; do
+		kill -0 "$pid" || break
+		sleep 0.2
+		zombies=$(ps -o stat= --ppid "$pid" | grep -c Z) || :
+	done
+	[ "$zombies" = 0 ]
+	wait $pid
+	output=$(<"$out")
+	shows 'uncore-nvml has ended, since .* started again after 5 s"' 'started again after 10 s: it fails again and again'
+}
+
 @test "a counter that was not read in time is suspect, with both times" {
 	script 'gpus 8' 'h2d 50e9'
 	count --csv -M device.pcie.received.bandwidth -I 1s --interval-count=3 >"$BATS_TEST_TMPDIR/out" 3>&- &

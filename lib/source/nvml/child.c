@@ -10,6 +10,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+/* How long the end of a process is waited for. It ends at once with its socket. */
+#define REAP_MS 100
+
 extern char **environ;
 
 /* ---- starting ---- */
@@ -122,6 +125,18 @@ int unc_nvml_start(struct unc_error *why)
 		return ends[0];
 	close(ends[0]);
 	return r;
+}
+
+bool unc_nvml_reap(int pid)
+{
+	const struct timespec moment = {.tv_nsec = 1000000};
+	pid_t r = pid > 0 ? waitpid(pid, NULL, WNOHANG) : -1;
+
+	for (int i = 0; r == 0 && i < REAP_MS; i++) {
+		nanosleep(&moment, NULL);
+		r = waitpid(pid, NULL, WNOHANG);
+	}
+	return r != 0;
 }
 
 /* ---- asking ---- */

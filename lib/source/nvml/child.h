@@ -11,6 +11,11 @@
  * socket is closed. */
 int unc_nvml_start(struct unc_error *why);
 
+/* Waits a moment for a process whose socket is closed, if it is a child of this program: it is one
+ * where the program gets processes without a parent, as the first one of a container does. False:
+ * it has not ended yet. */
+bool unc_nvml_reap(int pid);
+
 /* Sends a request. False: the process has ended. */
 bool unc_nvml_send(int fd, const struct unc_nvml_request *q);
 

@@ -14,8 +14,7 @@
 /* The library may initialize GPUs for seconds. */
 #define OPEN_NS 10000000000u
 #define ANSWER_NS 250000000u
-/* A process that has ended is started again, but not more often. */
-#define AGAIN_NS 5000000000u
+#define SECOND_NS UINT64_C(1000000000)
 
 /* In the order of the vendor's numbers, then own ones. */
 static const struct {
@@ -82,15 +81,30 @@ struct nvml_source {
 	enum state state;
 	const char *silent; /* why there was no answer */
 	const char *gone;   /* why there is no process; NULL: it has ended */
-	uint64_t since_ns, started_ns;
+	uint64_t since_ns, started_ns, ended_ns;
+	int pid;         /* of the process, also after its end; 0: unknown, or waited for */
+	size_t pause;    /* after its latest end, of pauses[] */
 	uint32_t number; /* of the latest request */
 	struct unc_nvml_request *open, *read;
 	struct unc_nvml_answer *answer;
 	const struct unc_device_read **ways; /* of each item, before one is selected */
 };
 
-static const char ended[] =
-	"the process uncore-nvml has ended, since NVIDIA's library failed; it is started again";
+/* A process that has ended is started again after a time, which is longer each time if it has not
+ * lived for the longest one. */
+#define ENDED \
+	"the process uncore-nvml has ended, since NVIDIA's library failed; it is started again "
+static const struct {
+	uint64_t ns;
+	const char *text;
+} pauses[] = {
+	{5 * SECOND_NS, ENDED "after 5 s"},
+	{10 * SECOND_NS, ENDED "after 10 s: it fails again and again"},
+	{20 * SECOND_NS, ENDED "after 20 s: it fails again and again"},
+	{40 * SECOND_NS, ENDED "after 40 s: it fails again and again"},
+	{60 * SECOND_NS, ENDED "after 60 s: it fails again and again"},
+};
+#define PAUSES (sizeof(pauses) / sizeof(*pauses))
 static const char silent_read[] = "NVIDIA's library did not answer within 250 ms";
 static const char silent_open[] = "NVIDIA's library has not answered since it was started again";
 
@@ -118,9 +132,10 @@ static int wait_for(struct nvml_source *s, uint64_t until_ns)
 {
 	int r;
 
-	do
+	do {
 		r = unc_nvml_receive(s->fd, s->answer, until_ns);
-	while (r > 0 && s->answer->number != s->number);
+		s->pid = r > 0 ? s->answer->pid : s->pid;
+	} while (r > 0 && s->answer->number != s->number);
 	return r;
 }
 
@@ -129,6 +144,20 @@ static void leave(struct nvml_source *s)
 	if (s->fd >= 0)
 		close(s->fd);
 	s->fd = -1;
+	s->pid = unc_nvml_reap(s->pid) ? 0 : s->pid;
+}
+
+/* The process has failed: the next one is started after a while. Why there is none. */
+static const char *give_up(struct nvml_source *s, const char *gone)
+{
+	uint64_t now_ns = unc_now_ns();
+	bool lived = now_ns - s->started_ns > pauses[PAUSES - 1].ns;
+
+	s->pause = lived || !s->ended_ns ? 0 : s->pause + (s->pause < PAUSES - 1);
+	s->ended_ns = now_ns;
+	s->gone = gone;
+	leave(s);
+	return gone ? gone : pauses[s->pause].text;
 }
 
 /* ---- opening ---- */
@@ -360,12 +389,13 @@ static void start_again(struct nvml_source *s)
 {
 	struct unc_error why;
 
-	if (unc_now_ns() - s->started_ns < AGAIN_NS || open_process(s, &why) < 0)
+	if (unc_now_ns() - s->ended_ns < pauses[s->pause].ns)
 		return;
+	leave(s); /* what is left of the one before */
 	s->state = STARTING;
 	s->silent = silent_open;
-	if (!ask(s, s->open))
-		leave(s);
+	if (open_process(s, &why) < 0 || !ask(s, s->open))
+		give_up(s, s->gone);
 }
 
 /* Gets the values of all items. NULL, or why there are none. */
@@ -376,16 +406,13 @@ static const char *get_values(struct nvml_source *s)
 	if (s->fd < 0)
 		start_again(s);
 	if (s->fd < 0)
-		return s->gone ? s->gone : ended;
+		return s->gone ? s->gone : pauses[s->pause].text;
 	if (s->state != IDLE)
 		r = wait_for(s, 0);
 	if (r == 0)
 		return s->silent;
-	if (r > 0 && s->state == STARTING && s->answer->status != UNC_NVML_OK) {
-		s->gone = reason_of(s->answer->status, &err);
-		leave(s);
-		return s->gone;
-	}
+	if (r > 0 && s->state == STARTING && s->answer->status != UNC_NVML_OK)
+		return give_up(s, reason_of(s->answer->status, &err));
 	s->state = WAITING;
 	s->silent = silent_read;
 	if (r > 0)
@@ -394,10 +421,8 @@ static const char *get_values(struct nvml_source *s)
 		return silent_read;
 	if (r > 0 && s->answer->count != s->open->count)
 		r = -EPIPE;
-	if (r < 0) {
-		leave(s);
-		return ended;
-	}
+	if (r < 0)
+		return give_up(s, NULL);
 	s->state = IDLE;
 	s->gone = NULL;
 	return NULL;

@@ -115,6 +115,7 @@ static void answer(struct process *p)
 		a->status = nvml_load(&p->gpus.nvml, a->text, sizeof(a->text));
 	p->loaded = true;
 	a->number = p->request.number;
+	a->pid = getpid();
 	a->count =
 		p->request.verb == UNC_NVML_READ ? (uint32_t)p->gpus.open_count : p->request.count;
 	if (a->status != UNC_NVML_OK)
@@ -203,6 +204,9 @@ int unc_nvml_main(int argc, char **argv)
 	p = calloc(1, sizeof(*p));
 	if (!p || !q)
 		_exit(1);
+	/* Before the vendor's library can end the process. */
+	p->answer.pid = getpid();
+	send(UNC_NVML_SOCKET, &p->answer, offsetof(struct unc_nvml_answer, values), MSG_NOSIGNAL);
 	p->gpus.gpm = calloc(1, sizeof(*p->gpus.gpm));
 	pthread_mutex_init(&p->lock, NULL);
 	pthread_cond_init(&p->asked, NULL);

@@ -67,6 +67,7 @@ struct unc_nvml_value {
 struct unc_nvml_answer {
 	uint32_t number, count;
 	int32_t status; /* of the library */
+	int32_t pid;    /* of the process; without a question it sends an answer with this only */
 	char text[180]; /* for UNC_NVML_NO_LIBRARY: the reason */
 	struct unc_nvml_value values[UNC_NVML_MOST_ITEMS];
 };
