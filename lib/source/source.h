@@ -64,8 +64,9 @@ struct unc_source_ops {
 	int (*enable)(struct unc_source *s, struct unc_error *e);
 	int (*disable)(struct unc_source *s, struct unc_error *e);
 	/* One reading for each counter, in the order of the plan. *now_ns is the time of the
-	 * reading; it also holds for readings whose at_ns is 0. Allocates nothing. Returns 1 if
-	 * another reading follows before the interval ends. */
+	 * reading; it also holds for readings whose at_ns is 0. Allocates nothing, unless the files
+	 * of a device are others than before. Returns 1 if another reading follows before the
+	 * interval ends. */
 	int (*read)(struct unc_source *s, struct uncore_reading *into, uint64_t *now_ns,
 		    struct unc_error *e);
 	/* Stops and starts the marked counters, so that their registers are written again. A mark
@@ -126,6 +127,12 @@ bool unc_sim_has(const struct unc_sim *sim, const struct uncore_pmu *pmu);
  * -ENODEV if resctrl is not mounted. */
 int unc_resctrl_scan(const struct unc_root *root, const struct unc_topology *topology,
 		     struct unc_pmus *out, struct unc_error *e);
+
+/* ---- limit.c ---- */
+
+/* Raises the limit of open files of this process as far as it may, with a note. True if more are
+ * possible now. */
+bool unc_limit_raise(struct unc_names *notes);
 
 /* ---- reader.c: pinned threads, for work that is cheapest on one certain CPU ---- */
 

@@ -133,6 +133,63 @@ row_of_link() {
 	jq -r --arg name "$1" --arg role "link $2" 'select(.name == $name and .role == $role) | .inputs[0].count' <<<"$output"
 }
 
+@test "NVMe namespaces that are attached or detached while they are counted" {
+	local nvme=$TREE/sys/class/nvme/nvme0 out=$BATS_TEST_TMPDIR/out pid
+
+	mkdir -p "$nvme"/nvme0n{1,2}
+	echo pcie >"$nvme/transport"
+	echo 1 0 0 0 >"$nvme/nvme0n1/stat"
+	echo 1 0 5000000 0 >"$nvme/nvme0n2/stat"
+	"$UNCORE" --root "$TREE" --source files stat -j -e nvme0/read_sectors/ -I 200ms --interval-count=20 >"$out" 3>&- &
+	pid=$!
+	# next LINES: so many more lines are there.
+	next() {
+		local want=$(($(wc -l <"$out") + $1))
+
+		until [ "$(wc -l <"$out")" -ge "$want" ] || ! kill -0 "$pid"; do sleep 0.02; done
+	}
+	next 2
+	mkdir "$nvme/new"
+	echo 1 0 7000000 0 >"$nvme/new/stat"
+	mv "$nvme/new" "$nvme/nvme0n3"
+	next 2
+	put "$nvme/nvme0n3/stat" '1 0 7000300 0'
+	next 2
+	rm -r "$nvme/nvme0n2"
+	next 2
+	put "$nvme/nvme0n1/stat" '1 0 40 0'
+	next 2
+	rm -r "$nvme/nvme0n1"
+	mkdir "$nvme/new"
+	echo 1 0 10 0 >"$nvme/new/stat"
+	mv "$nvme/new" "$nvme/nvme0n1" # another one of this name
+	next 2
+	touch "$nvme"
+	next 2
+	put "$nvme/nvme0n1/stat" '1 0 12 0'
+	wait $pid
+	output=$(<"$out")
+	# Attached, detached, and detached with another one attached: no count in these intervals, and none is wrong.
+	[ "$(jq -r 'select(.value != null and .value != 0) | .value' "$out" | xargs)" = '300 40 2' ] || fail values
+	[ "$(grep -c 'attached or detached in it' "$out")" -ge 2 ] || fail sentences
+	[ "$(jq -r 'select(.value == null) | .quality' "$out" | sort | uniq -c | xargs)" = '3 suspect' ] || fail quality
+}
+
+@test "more disks than file descriptors: the limit is raised, and a note says so" {
+	local i
+
+	for i in {100..220}; do
+		mkdir -p "$TREE/sys/class/nvme/nvme$i/nvme${i}n1"
+		echo pcie >"$TREE/sys/class/nvme/nvme$i/transport"
+		echo 1 0 8 0 1 0 8 0 >"$TREE/sys/class/nvme/nvme$i/nvme${i}n1/stat"
+	done
+	run --separate-stderr bash -c 'ulimit -Sn 64; exec "$@"' _ \
+		"$UNCORE" --root "$TREE" --source files stat -v --csv --no-merge -M storage.read.bandwidth -I 200ms --interval-count=1
+	[ "$status" -eq 0 ] || fail status
+	says 'raised the limit of open files from 64 to [0-9]+'
+	[ "$(grep -c ,measured, <<<"$output")" = 121 ] || fail rows
+}
+
 @test "gpu_metrics: what a version does not have is named, and unknown versions have nothing" {
 	local at
 

@@ -5,6 +5,7 @@
 #include "source/source.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* The halves of a number are read one after another. If the lower half overflows in between, the
@@ -29,6 +30,13 @@ struct file {
 	size_t status;
 	uint64_t at_ns, took_ns;
 	bool halves;
+	bool used;    /* by a counter, or as a state of power */
+	bool removed; /* the kernel says so */
+	/* A directory: what shows that names were added or removed. That of sysfs does not keep the
+	 * time of it, and has a link for each directory. */
+	bool is_directory, changed;
+	struct timespec time;
+	nlink_t links;
 	const char *why; /* it could not be read; NULL: it was */
 };
 
@@ -39,8 +47,13 @@ struct counter {
 	struct unc_device_read one;         /* that of one link */
 	const struct unc_event_def *event;
 	unsigned width;
+	const struct uncore_pmu *pmu;
 	size_t *files; /* numbers of its files, whose numbers are added up */
 	size_t count;
+	/* The numbers of the file with its device's state of power, and of the directory in which
+	 * the files of a glob or their directories are; or NO_FILE. */
+	size_t status, directory;
+	bool other_files; /* than at the reading before */
 };
 
 struct files_source {
@@ -80,9 +93,11 @@ static int add_file(struct files_source *s, const struct uncore_pmu *pmu, const 
 		*f = (struct file){.pmu = pmu, .fd = -1, .path = strdup(path), .status = NO_FILE};
 		if (!f->path)
 			return -ENOMEM;
-		f->fd = unc_root_open_file(s->base.root, path, OPEN_FLAGS);
 	}
 	f = &s->files[*number];
+	if (f->fd < 0)
+		f->fd = unc_root_open_file(s->base.root, path, OPEN_FLAGS);
+	f->used = true;
 	f->room = room > f->room ? room : f->room;
 	f->halves |= halves;
 	return f->fd >= 0 || f->fd == -ENOENT || f->fd == -ENODEV ? 0 : f->fd;
@@ -104,8 +119,10 @@ static int add_files(struct files_source *s, struct counter *c, const struct unc
 	}
 	if (!strpbrk(part, "*?["))
 		return add_files(s, c, pmu, UNC_PATH("%s%s/", directory, part), rest + n + 1);
-	if (unc_root_list(s->base.root, directory, &names) == -ENOMEM)
-		return -ENOMEM;
+	r = unc_root_list(s->base.root, directory, &names);
+	if (r == -ENOMEM || r == -EMFILE || r == -ENFILE)
+		return r;
+	r = 0;
 	for (size_t i = 0; r == 0 && i < names.count; i++) {
 		const char *path = UNC_PATH("%s%s%s", directory, names.items[i], rest + n);
 
@@ -117,6 +134,24 @@ static int add_files(struct files_source *s, struct counter *c, const struct unc
 	}
 	unc_names_finish(&names);
 	return r;
+}
+
+/* Finds the files of a counter. A directory with a glob is kept: it shows when others appear. */
+static int find_files(struct files_source *s, struct counter *c)
+{
+	const char *file = c->read->file, *path;
+	size_t fixed = strcspn(file, "*?[");
+	int r = 0;
+
+	if (file[fixed]) {
+		while (fixed && file[fixed - 1] != '/')
+			fixed--;
+		path = UNC_PATH("%s/%.*s.", c->pmu->directory, (int)fixed, file);
+		r = add_file(s, c->pmu, path, 0, false, &c->directory);
+	}
+	if (c->directory != NO_FILE)
+		s->files[c->directory].is_directory = true;
+	return r < 0 ? r : add_files(s, c, c->pmu, UNC_PATH("%s/", c->pmu->directory), file);
 }
 
 /* The version of the device's files; "": there is only one. -ENODEV with a sentence. */
@@ -232,11 +267,11 @@ static int open_counter(struct files_source *s, struct counter *c, struct uncore
 {
 	const struct uncore_pmu *pmu = plan->pmu;
 	struct unc_error why = {0};
-	size_t status;
 	int r;
 
+	*c = (struct counter){.pmu = pmu, .status = NO_FILE, .directory = NO_FILE};
 	c->event = unc_device_event_of(plan);
-	r = c->event ? add_status(s, pmu, &status, &why)
+	r = c->event ? add_status(s, pmu, &c->status, &why)
 		     : unc_fail(&why, ENODEV, "%s has no such event", pmu->name);
 	if (r == 0)
 		r = read_version(s, pmu, &why);
@@ -246,7 +281,7 @@ static int open_counter(struct files_source *s, struct counter *c, struct uncore
 		r = choose_link(s, c, plan, &why);
 	if (r == 0) {
 		plan->width = c->width = width_of(c->event, c->read);
-		r = add_files(s, c, pmu, UNC_PATH("%s/", pmu->directory), c->read->file);
+		r = find_files(s, c);
 	}
 	if (r == -ENOMEM)
 		return unc_nomem(e);
@@ -259,7 +294,7 @@ static int open_counter(struct files_source *s, struct counter *c, struct uncore
 	for (size_t i = 0; r == 0 && i < c->count; i++) {
 		struct file *f = &s->files[c->files[i]];
 
-		f->status = status;
+		f->status = c->status;
 		if (f->fd < 0)
 			r = unc_fail(&why, ENODEV, "/%s does not exist", f->path);
 	}
@@ -272,13 +307,58 @@ static int open_counter(struct files_source *s, struct counter *c, struct uncore
 	return unc_counter_refuse(plan, r, why.text, e);
 }
 
+/* Opens a counter, if need be with more open files than the process may have at first. */
+static int open_raising(struct files_source *s, struct counter *c, struct uncore_counter *plan,
+			struct unc_names *notes, struct unc_error *e)
+{
+	int r = open_counter(s, c, plan, e);
+	int lack = unc_root_exhausted((struct unc_root *)s->base.root);
+
+	if (lack == EMFILE && unc_limit_raise(notes)) {
+		free(c->files);
+		free((void *)plan->why);
+		plan->why = NULL;
+		plan->error = 0;
+		return open_counter(s, c, plan, e);
+	}
+	if (r < 0 || !lack)
+		return r;
+	return lack == ENOMEM ? unc_nomem(e) : unc_fail(e, lack, "out of file descriptors");
+}
+
+/* -ENOMEM. */
+static int make_room(struct file *f)
+{
+	f->data = malloc(f->room + 1);
+	f->again = f->halves ? malloc(f->room + 1) : NULL;
+	return f->data && (f->again || !f->halves) ? 0 : -ENOMEM;
+}
+
+/* Looks whether names were added to the directory or removed from it. */
+static void read_directory(const struct files_source *s, struct file *f)
+{
+	struct stat now;
+
+	if (f->fd < 0)
+		f->fd = unc_root_open_file(s->base.root, f->path, OPEN_FLAGS);
+	f->changed = f->fd < 0 || fstat(f->fd, &now) < 0 || now.st_nlink != f->links ||
+		     now.st_mtim.tv_sec != f->time.tv_sec || now.st_mtim.tv_nsec != f->time.tv_nsec;
+	if (f->fd < 0 || !f->changed)
+		return;
+	f->time = now.st_mtim;
+	f->links = now.st_nlink;
+	if (now.st_nlink)
+		return;
+	close(f->fd); /* the directory was removed: another one may have its name */
+	f->fd = -1;
+}
+
 static int files_open(struct unc_source *source, struct uncore_counter *counters, size_t count,
 		      struct unc_names *notes, struct unc_error *e)
 {
 	struct files_source *s = (struct files_source *)source;
 	int r = 0;
 
-	(void)notes;
 	if (!unc_root_is_live(s->base.root) && !s->base.any_root)
 		return unc_fail(e, EOPNOTSUPP,
 				"devices can be counted on the running machine only, not on one "
@@ -287,14 +367,12 @@ static int files_open(struct unc_source *source, struct uncore_counter *counters
 	if (!s->counters)
 		return unc_nomem(e);
 	for (; r == 0 && s->count < count; s->count++)
-		r = open_counter(s, &s->counters[s->count], &counters[s->count], e);
-	for (size_t i = 0; r == 0 && i < s->file_count; i++) {
-		struct file *f = &s->files[i];
-
-		f->data = malloc(f->room + 1);
-		f->again = f->halves ? malloc(f->room + 1) : NULL;
-		r = f->data && (f->again || !f->halves) ? 0 : unc_nomem(e);
-	}
+		r = open_raising(s, &s->counters[s->count], &counters[s->count], notes, e);
+	for (size_t i = 0; r == 0 && i < s->file_count; i++)
+		r = make_room(&s->files[i]) < 0 ? unc_nomem(e) : 0;
+	for (size_t i = 0; r == 0 && i < s->file_count; i++)
+		if (s->files[i].is_directory)
+			read_directory(s, &s->files[i]);
 	return r;
 }
 
@@ -348,12 +426,99 @@ static void read_file(const struct files_source *s, struct file *f)
 	if (r == 0 && f->halves)
 		r = read_into(f, f->again, &f->again_len);
 	f->why = r < 0 ? explain_failure(-r) : NULL;
+	f->removed = r == -ENODEV || r == -ENOENT;
 	if (r < 0 && f->fd >= 0) {
 		close(f->fd);
 		f->fd = -1;
 	}
 	f->took_ns = unc_now_ns() - begin_ns;
 	f->at_ns = begin_ns + f->took_ns / 2;
+}
+
+static bool has_same_files(const struct counter *a, const struct counter *b)
+{
+	return a->count == b->count &&
+	       memcmp(a->files, b->files, a->count * sizeof(*a->files)) == 0;
+}
+
+static void close_file(struct file *f)
+{
+	if (f->fd >= 0)
+		close(f->fd);
+	f->fd = -1;
+	f->len = 0;
+}
+
+/* Leaves files that no counter uses any more. */
+static void leave_unused(struct files_source *s)
+{
+	for (size_t i = 0; i < s->file_count; i++)
+		s->files[i].used = false;
+	for (size_t i = 0; i < s->count; i++) {
+		const struct counter *c = &s->counters[i];
+
+		for (size_t k = 0; k < c->count; k++)
+			s->files[c->files[k]].used = true;
+		if (c->status != NO_FILE)
+			s->files[c->status].used = true;
+		if (c->directory != NO_FILE)
+			s->files[c->directory].used = true;
+	}
+	for (size_t i = 0; i < s->file_count; i++) {
+		struct file *f = &s->files[i];
+
+		if (!f->used)
+			close_file(f);
+	}
+}
+
+/* Whether the kernel has removed a file of a glob. Another one may have its name. */
+static bool has_removed(const struct files_source *s, const struct counter *c)
+{
+	bool removed = false;
+
+	for (size_t i = 0; c->directory != NO_FILE && i < c->count; i++)
+		removed |= s->files[c->files[i]].removed;
+	return removed;
+}
+
+/* Finds the files of a glob again if some may have been added or removed: a part of the device was
+ * attached or detached. */
+static void find_again(struct files_source *s, struct counter *c)
+{
+	bool others = c->directory != NO_FILE && s->files[c->directory].changed, changed = others;
+	bool removed = c->other_files;
+	struct counter now = *c;
+	int r;
+
+	c->other_files = false;
+	for (size_t i = 0; c->directory != NO_FILE && i < c->count; i++)
+		changed |= s->files[c->files[i]].fd < 0;
+	if (!changed && !removed)
+		return;
+	/* A file of the same name may be another one. */
+	for (size_t i = 0; others && i < c->count; i++)
+		close_file(&s->files[c->files[i]]);
+	now.files = NULL;
+	now.count = 0;
+	r = find_files(s, &now);
+	for (size_t i = 0; r == 0 && i < now.count; i++) {
+		struct file *f = &s->files[now.files[i]];
+
+		f->status = c->status;
+		r = f->data ? 0 : make_room(f);
+		if (r == 0 && (!f->len || f->why))
+			read_file(s, f);
+	}
+	if (r < 0 || !now.count || (has_same_files(c, &now) && !removed)) {
+		free(now.files);
+		return;
+	}
+	free(c->files);
+	c->files = now.files;
+	c->count = now.count;
+	c->other_files = true;
+	leave_unused(s);
 }
 
 static const char *take(const struct counter *c, const struct file *f, uint64_t *value)
@@ -404,6 +569,11 @@ static void read_counter(const struct files_source *s, const struct counter *c,
 		into->took_ns += f->took_ns;
 	}
 	into->enabled_ns = into->running_ns = into->at_ns - s->since_ns;
+	if (!into->lost && c->other_files) {
+		into->wrapped = true;
+		into->why = "a part of the device was attached or detached in it, such as an NVMe "
+			    "namespace";
+	}
 }
 
 static int files_read(struct unc_source *source, struct uncore_reading *into, uint64_t *now_ns,
@@ -413,8 +583,19 @@ static int files_read(struct unc_source *source, struct uncore_reading *into, ui
 
 	(void)e;
 	*now_ns = unc_now_ns();
-	for (size_t i = 0; i < s->file_count; i++)
-		read_file(s, &s->files[i]);
+	for (size_t i = 0; i < s->file_count; i++) {
+		struct file *f = &s->files[i];
+
+		if (f->is_directory)
+			read_directory(s, f);
+		else if (f->used && f->data)
+			read_file(s, f);
+	}
+	/* Counters share files, which are read again with the first of them. */
+	for (size_t i = 0; i < s->count; i++)
+		s->counters[i].other_files = has_removed(s, &s->counters[i]);
+	for (size_t i = 0; i < s->count; i++)
+		find_again(s, &s->counters[i]);
 	for (size_t i = 0; i < s->count; i++)
 		read_counter(s, &s->counters[i], &into[i]);
 	return 0;

@@ -3,7 +3,6 @@
 #define _GNU_SOURCE
 #include "source/kernel/perf.h"
 #include <sys/ioctl.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #define HEADER_WORDS 3 /* words before the values: number of values, time enabled, time running */
@@ -33,36 +32,14 @@ struct kernel_source {
 	bool counting;
 
 	struct unc_names *notes; /* used during open only */
-	bool raised;             /* the limit of open files was raised as far as possible */
 };
 
 /* ---- what the packing calls ---- */
 
-/* Raises the limit of open files. True if more descriptors are possible now. */
-static bool raise_limit(struct kernel_source *k)
-{
-	struct rlimit limit;
-	struct unc_text note = {0};
-	rlim_t before;
-
-	if (k->raised || getrlimit(RLIMIT_NOFILE, &limit) != 0)
-		return false;
-	k->raised = true;
-	before = limit.rlim_cur;
-	limit.rlim_cur = limit.rlim_max;
-	if (before >= limit.rlim_max || setrlimit(RLIMIT_NOFILE, &limit) != 0)
-		return false;
-	unc_text_add(&note, "raised the limit of open files from %llu to %llu",
-		     (unsigned long long)before, (unsigned long long)limit.rlim_max);
-	if (!note.failed)
-		unc_names_add(k->notes, note.data);
-	unc_text_finish(&note);
-	return true;
-}
-
 static int opener_open(void *ctx, const struct uncore_counter *c, int leader,
 		       uint32_t leader_modifiers)
 {
+	const struct kernel_source *k = ctx;
 	union unc_perf_attr a;
 	int fd;
 
@@ -75,7 +52,7 @@ static int opener_open(void *ctx, const struct uncore_counter *c, int leader,
 		a.is.exclusive = (leader_modifiers & UNC_MOD_EXCLUSIVE) != 0;
 	}
 	fd = unc_perf_open(&a, c->cpu, leader);
-	if (fd == -EMFILE && raise_limit(ctx))
+	if (fd == -EMFILE && unc_limit_raise(k->notes))
 		fd = unc_perf_open(&a, c->cpu, leader);
 	return fd;
 }

@@ -391,7 +391,7 @@ static void start_again(struct nvml_source *s)
 
 	if (unc_now_ns() - s->ended_ns < pauses[s->pause].ns)
 		return;
-	leave(s); /* what is left of the one before */
+	leave(s); /* the one before may not have been waited for */
 	s->state = STARTING;
 	s->silent = silent_open;
 	if (open_process(s, &why) < 0 || !ask(s, s->open))
