@@ -101,6 +101,34 @@ payload() {
 	eventually gone
 }
 
+@test "payload is right to 1e-4 over intervals of 1 ms" {
+	in_sum() {
+		expect 0 count --csv --summary -M "$PCIE" -I 1ms --interval-count=300 || return 1
+		output=$(awk -F, '$3 == "true"' <<<"$output")
+		near device.pcie.received.bandwidth 28.03125e9 1e-4 8 &&
+			near device.pcie.transmitted.bandwidth 59.3125e9 1e-4 8 &&
+			near device.pcie.inbound.read.bandwidth 26e9 1e-4 8 &&
+			near device.pcie.inbound.write.bandwidth 52e9 1e-4 8
+	}
+	in_each() { # the library's times are in microseconds
+		expect 0 count --csv -M "$PCIE" -I 1ms --interval-count=300 || return 1
+		near device.pcie.received.bandwidth 28.03125e9 4e-3 2400 && near device.pcie.inbound.write.bandwidth 52e9 4e-3 2400
+	}
+	script 'gpus 8' 'h2d 26e9' 'd2h 52e9' 'delay 20'
+	eventually in_sum
+	eventually in_each
+}
+
+# bats test_tags=slow
+@test "payload is right to 1e-4 over 60 s, in which the counters wrap 800 times" {
+	script 'gpus 8' 'h2d 26e9' 'd2h 52e9' 'delay 20'
+	expect 0 count --csv -M "$PCIE" -I 60s --interval-count=2
+	# On a busy machine one of the intervals may be suspect.
+	output=$(grep ,measured, <<<"$output")
+	near device.pcie.received.bandwidth 28.03125e9 1e-6 "$(grep -c received <<<"$output")"
+	near device.pcie.inbound.write.bandwidth 52e9 1e-6 "$(grep -c inbound.write <<<"$output")"
+}
+
 @test "packets of another or unknown size make the payload suspect, and only that" {
 	script 'h2d 25e9'
 	for size in 512 0; do
