@@ -208,6 +208,9 @@ link() {
 		expect 0 per_link --csv -v -M device.link.in.bandwidth,device.power -I 200ms --interval-count=1
 		[ "$(grep -c nvidia_gpu_0, <<<"$output")" -eq 1 ]
 	done
+	expect 0 count -e nvidia_gpu_0/power/,nvidia_gpu_0/packet_bytes,links=2/,nvidia_gpu_0/power,links=0x6/ -I 200ms --interval-count=1
+	shows 'the GPU does not have this count of one link'
+	[ "$(grep -c ' unavailable' <<<"$output")" = 2 ]
 }
 
 @test "a program that counts all the time gets means with bounds" {

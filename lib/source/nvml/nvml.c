@@ -290,7 +290,7 @@ static int begin_counter(struct nvml_source *s, struct counter *c, struct uncore
 				 "while it is in use",
 				 pmu->name),
 			e);
-	if (c->event->reads->call == UNC_NVML_PACKET_SIZE) {
+	if (link == -1 && c->event->reads->call == UNC_NVML_PACKET_SIZE) {
 		c->read = c->event->reads;
 		c->state = packet_size(s->base.root, pmu->pci);
 		return 0;
