@@ -2,16 +2,9 @@
 /* Findings: usable PMUs, missing PMUs, the reason, and the command that fixes it. */
 #include <math.h>
 
-#include "object.h"
+#include "links.h"
 
-/* A finding while its texts grow. */
-struct draft {
-	enum uncore_verdict verdict;
-	const char *subject;
-	struct unc_text found, why, fix;
-};
-
-static int add_finding(struct uncore *u, struct draft *d)
+static int add_finding(struct uncore *u, struct unc_draft *d)
 {
 	struct unc_findings *f = &u->findings;
 	struct unc_text *const texts[] = {&d->found, &d->why, &d->fix};
@@ -38,7 +31,7 @@ static const char *plural(size_t count)
 
 static int check_permission(struct uncore *u)
 {
-	struct draft d = {.verdict = UNCORE_VERDICT_OK, .subject = "permission"};
+	struct unc_draft d = {.verdict = UNCORE_VERDICT_OK, .subject = "permission"};
 	struct unc_permission p;
 
 	if (u->sim || u->regs || !unc_root_is_live(u->root))
@@ -105,7 +98,7 @@ static int offline_cpu(const struct uncore *u, const struct uncore_pmu *pmu)
 
 static int add_family(struct uncore *u, const struct unc_family *family)
 {
-	struct draft d = {.verdict = UNCORE_VERDICT_OK, .subject = family->name};
+	struct unc_draft d = {.verdict = UNCORE_VERDICT_OK, .subject = family->name};
 	struct unc_error why = {0};                /* what is wrong with the first broken PMU */
 	const struct uncore_metric *reason = NULL; /* one that this CPU model has */
 	int cpu = -1;
@@ -157,7 +150,7 @@ static int add_bugs(struct uncore *u, struct unc_family *family)
 		return unc_nomem(&u->error);
 	for (size_t i = 0; r == 0 && i < family->bug_count; i++) {
 		const struct unc_kernel_bug *bug = &family->bugs[i];
-		struct draft d = {.verdict = UNCORE_VERDICT_NOTE, .subject = family->name};
+		struct unc_draft d = {.verdict = UNCORE_VERDICT_NOTE, .subject = family->name};
 		char *fix;
 
 		if (!bug->text || here == (bug->effect == UNC_BUG_MISSING))
@@ -320,7 +313,7 @@ static bool has_driver(const struct uncore *u, const char *module)
 
 /* The driver is there, or may be, and has registered no such PMU. */
 static void explain_driver(const struct uncore *u, const struct unc_expectation *x,
-			   const struct uncore_pmu *other, struct draft *d)
+			   const struct uncore_pmu *other, struct unc_draft *d)
 {
 	if (other)
 		unc_text_add(&d->why, "the driver %s is there (%s is one of its PMUs)", x->module,
@@ -343,7 +336,7 @@ static void explain_driver(const struct uncore *u, const struct unc_expectation 
 
 /* Why the PMUs are not there, from what is certain to what only an absent file suggests. */
 static void explain_missing(const struct uncore *u, const struct unc_expectation *x,
-			    struct draft *d)
+			    struct unc_draft *d)
 {
 	const char *kernel = u->topology.kernel;
 	const struct uncore_pmu *other = sibling(u, x->module);
@@ -395,7 +388,7 @@ static void explain_missing(const struct uncore *u, const struct unc_expectation
 static int add_missing(struct uncore *u, const struct unc_family *family,
 		       const struct unc_expectation *x)
 {
-	struct draft d = {.verdict = UNCORE_VERDICT_MISSING, .subject = family->name};
+	struct unc_draft d = {.verdict = UNCORE_VERDICT_MISSING, .subject = family->name};
 
 	unc_text_add(&d.found, "%s: no PMU named %s, though this machine (%s) has the hardware",
 		     family->title, family->patterns[0].name, u->topology.cpu_model);
@@ -423,7 +416,7 @@ static int check_families(struct uncore *u)
 
 /* Why devices of the family are not counted: another driver has them, or none. */
 static void explain_driverless(struct uncore *u, const struct unc_family *f,
-			       const struct unc_pmus *devices, struct draft *d)
+			       const struct unc_pmus *devices, struct unc_draft *d)
 {
 	const struct uncore_device *first = uncore_pmu_device(u, &devices->items[0]);
 	const char *module;
@@ -449,7 +442,7 @@ static int check_driverless(struct uncore *u)
 
 	for (size_t i = 0; r == 0 && i < u->catalogue.family_count; i++) {
 		const struct unc_family *f = u->catalogue.families[i];
-		struct draft d = {.verdict = UNCORE_VERDICT_NOTE, .subject = f->name};
+		struct unc_draft d = {.verdict = UNCORE_VERDICT_NOTE, .subject = f->name};
 		struct unc_pmus devices = {0};
 
 		r = unc_devices_find_driverless(f, &devices, u->root, &u->topology, &u->error);
@@ -472,7 +465,7 @@ static int check_broken_pmus(struct uncore *u)
 
 	for (size_t i = 0; r == 0 && i < u->pmus.count; i++) {
 		const struct uncore_pmu *pmu = &u->pmus.items[i];
-		struct draft d = {.verdict = UNCORE_VERDICT_MISSING, .subject = pmu->name};
+		struct unc_draft d = {.verdict = UNCORE_VERDICT_MISSING, .subject = pmu->name};
 
 		if (!pmu->broken || uncore_pmu_family(pmu))
 			continue;
@@ -500,7 +493,7 @@ static const struct unc_family *namesake(const struct uncore *u, const struct un
  * missing. */
 static int check_other_pmus(struct uncore *u)
 {
-	struct draft d = {.verdict = UNCORE_VERDICT_NOTE};
+	struct unc_draft d = {.verdict = UNCORE_VERDICT_NOTE};
 	const struct uncore_pmu *first = NULL;
 	const struct unc_family *same = NULL; /* has the name of `first` */
 	size_t count = 0;
@@ -565,7 +558,7 @@ static int check_other_pmus(struct uncore *u)
 
 static int check_ports(struct uncore *u)
 {
-	struct draft d = {.verdict = UNCORE_VERDICT_NOTE, .subject = "root ports"};
+	struct unc_draft d = {.verdict = UNCORE_VERDICT_NOTE, .subject = "root ports"};
 	const char *first = NULL; /* why its PMUs are not known */
 	size_t ports = 0, unknown = 0;
 	int r = unc_machine_pci(u);
@@ -588,12 +581,17 @@ static int check_ports(struct uncore *u)
 	return add_finding(u, &d);
 }
 
+static int check_links(struct uncore *u)
+{
+	return unc_links_check(u, add_finding);
+}
+
 /* ---- memory ---- */
 
 static int check_memory(struct uncore *u)
 {
 	const struct uncore_memory *m = uncore_memory_get(u);
-	struct draft d = {.verdict = UNCORE_VERDICT_OK, .subject = "memory peak"};
+	struct unc_draft d = {.verdict = UNCORE_VERDICT_OK, .subject = "memory peak"};
 	bool by_modules = m->channels && u->memory_peak <= 0;
 	bool counted = !m->why;
 	long hundredths;
@@ -638,7 +636,7 @@ static bool writes_registers(const char *name)
 
 static int check_writers(struct uncore *u)
 {
-	struct draft d = {.verdict = UNCORE_VERDICT_NOTE, .subject = "other programs"};
+	struct unc_draft d = {.verdict = UNCORE_VERDICT_NOTE, .subject = "other programs"};
 	struct unc_names processes = {0};
 	bool registers = false;
 
@@ -677,7 +675,7 @@ static int check_faults(struct uncore *u)
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < faults->count; i++) {
-		struct draft d = {.verdict = UNCORE_VERDICT_NOTE, .subject = "/sys"};
+		struct unc_draft d = {.verdict = UNCORE_VERDICT_NOTE, .subject = "/sys"};
 
 		unc_text_add(&d.found, "%s", faults->items[i]);
 		unc_text_add(&d.why, "the file is ignored, and others are used instead");
@@ -688,7 +686,7 @@ static int check_faults(struct uncore *u)
 
 static int check_scan(struct uncore *u)
 {
-	struct draft d = {.verdict = UNCORE_VERDICT_MISSING};
+	struct unc_draft d = {.verdict = UNCORE_VERDICT_MISSING};
 	bool mounted = unc_root_exists(u->root, "sys/devices/system/cpu");
 
 	if (u->scan_error.exhausted || !*u->scan_error.text)
@@ -705,9 +703,19 @@ static int check_scan(struct uncore *u)
 
 /* In the order of the findings. */
 static int (*const checks[])(struct uncore *u) = {
-	check_permission, check_families,   check_driverless, check_broken_pmus, check_ports,
-	check_memory,     check_other_pmus, check_writers,    check_faults,
+	check_permission, check_families, check_driverless, check_broken_pmus, check_ports,
+	check_links,      check_memory,   check_other_pmus, check_writers,     check_faults,
 };
+
+/* Takes no finding: its files have been read. */
+static int drop_finding(struct uncore *u, struct unc_draft *d)
+{
+	(void)u;
+	unc_text_finish(&d->found);
+	unc_text_finish(&d->why);
+	unc_text_finish(&d->fix);
+	return 0;
+}
 
 /* Looks for the drivers of a family that the machine should have. */
 static bool read_drivers(const struct unc_index *index, void *context)
@@ -737,6 +745,8 @@ int unc_diagnose_read(struct uncore *u)
 		if (x)
 			has_driver(u, x->module);
 	}
+	if (r == 0)
+		r = unc_links_check(u, drop_finding);
 	r = r == 0 && u->findings.failed ? unc_nomem(&u->error) : r;
 	unc_findings_finish(&u->findings);
 	return r;
