@@ -103,6 +103,7 @@ static int add_family(struct uncore *u, const struct unc_family *family)
 	const struct uncore_metric *reason = NULL; /* one that this CPU model has */
 	int cpu = -1;
 	size_t metrics = 0, broken = 0;
+	bool is_device = family->source != UNC_SOURCE_KERNEL;
 
 	for (size_t i = 0; i < family->pmu_count; i++) {
 		struct unc_error e;
@@ -118,12 +119,14 @@ static int add_family(struct uncore *u, const struct unc_family *family)
 	for (size_t i = 0; i < family->metric_count; i++)
 		metrics += !uncore_metric_missing(&family->metrics[i]);
 	unc_text_add(&d.found, "%s: %zu %s%s, %zu metric%s", family->title, family->pmu_count,
-		     family->source == UNC_SOURCE_KERNEL ? "PMU" : "device",
-		     plural(family->pmu_count), metrics, plural(metrics));
+		     is_device ? "device" : "PMU", plural(family->pmu_count), metrics,
+		     plural(metrics));
 	add_driver(u, family, &d.found);
 	if (broken) {
-		d.verdict = UNCORE_VERDICT_MISSING;
-		unc_text_add(&d.found, "; %zu PMU%s cannot be counted", broken, plural(broken));
+		/* No driver would help. */
+		d.verdict = is_device ? UNCORE_VERDICT_NOTE : UNCORE_VERDICT_MISSING;
+		unc_text_add(&d.found, "; %zu %s%s cannot be counted", broken,
+			     is_device ? "device" : "PMU", plural(broken));
 		unc_text_add(&d.why, "%s", why.text);
 		if (cpu >= 0)
 			unc_text_add(&d.fix, UNC_BRING_ONLINE, cpu);

@@ -333,6 +333,12 @@ struct unc_family {
 	unsigned links; /* the most that a device has; 0: it has no count of one link */
 	const char
 		*runtime_status; /* a file: its text is "suspended" if the others cannot be read */
+	bool each_function;      /* counts are a PCI function's: only its first device is counted */
+	/* Paths below the root without which devices cannot be counted, and the reasons. "{port}"
+	 * is the root port above the device. */
+	struct unc_word *needs;
+	size_t need_count;
+	const char *not_in_guests; /* why devices of a guest cannot be counted; NULL: they can */
 	struct unc_expectation *expectations;
 	size_t expectation_count;
 	struct unc_port_rule *ports; /* the first one applies; NULL: none */

@@ -15,9 +15,18 @@ struct finder {
 	size_t count;         /* the devices of the rule */
 };
 
-/* The last PCI function in the text of a link, "../0000:17:00.0/nvme/nvme0". */
-static void take_function(const char *link, char into[static 16])
+/* Where a device is; "": nowhere, or not known. */
+struct position {
+	char function[16]; /* its PCI function */
+	char port[16];     /* the root port above, or the function itself on a root bus */
+};
+
+/* The last PCI function in the text of a link, "../pci0000:16/0000:16:01.0/0000:17:00.0/net/eth0",
+ * and the first one below the root bus. */
+static void take_function(const char *link, struct position *into)
 {
+	bool is_first = false;
+
 	for (const char *at = link; *at; at += strcspn(at, "/"), at += *at == '/') {
 		char part[16];
 		bool has_domain;
@@ -28,15 +37,22 @@ static void take_function(const char *link, char into[static 16])
 			continue;
 		memcpy(part, at, n);
 		part[n] = '\0';
-		if (unc_pci_parse(part, &address, &has_domain) && has_domain)
-			memcpy(into, part, n + 1);
+		if (unc_pci_parse(part, &address, &has_domain) && has_domain) {
+			memcpy(into->function, part, n + 1);
+			if (is_first)
+				memcpy(into->port, part, n + 1);
+			is_first = false;
+		} else if (strncmp(part, "pci", 3) == 0 && strchr(part, ':')) {
+			is_first = true;
+		}
 	}
 }
 
 /* The PCI function of a directory: the last one in the links that lead to it. The directories
  * before the first glob of the rule are the kernel's, and no links. */
-static void find_function(const struct finder *f, const char *directory, char into[static 16])
+static struct position find_function(const struct finder *f, const char *directory)
 {
+	struct position found = {0};
 	const char *rule = f->rule->directories;
 	size_t at = strcspn(rule, "*?[");
 
@@ -47,9 +63,10 @@ static void find_function(const struct finder *f, const char *directory, char in
 
 		at += strcspn(directory + at, "/");
 		if (unc_root_link(f->root, UNC_PATH("%.*s", (int)at, directory), &link) == 0)
-			take_function(link, into);
+			take_function(link, &found);
 		free(link);
 	} while (directory[at++] == '/');
+	return found;
 }
 
 /* Adds the name of a directory. Characters that a PMU's name cannot have in an event are
@@ -81,19 +98,42 @@ static char *name_of(const struct finder *f)
 	return unc_text_take(&name);
 }
 
-/* Fills a device; the caller frees one that is filled in part. -ENOMEM. */
-static int fill_device(const struct finder *f, struct uncore_pmu *p, const char *directory)
+/* Why a device cannot be counted; NULL: it can. What is absent on the whole machine is not known:
+ * snapshots of older versions do not have it. */
+static const char *find_obstacle(const struct finder *f, const struct position *at)
 {
+	const struct unc_family *family = f->family;
+
+	if (family->not_in_guests && f->topology->guest[0])
+		return family->not_in_guests;
+	for (size_t i = 0; i < family->need_count; i++) {
+		const char *path = family->needs[i].name, *word = strstr(path, "{port}");
+		int before = word ? (int)(word - path) : 0;
+
+		if (word && (!*at->port || strcmp(at->port, at->function) == 0 ||
+			     !unc_root_exists(f->root, UNC_PATH("%.*s", before, path))))
+			continue;
+		if (!unc_root_exists(f->root, word ? UNC_PATH("%.*s%s%s", before, path, at->port,
+							      word + strlen("{port}"))
+						   : path))
+			return family->needs[i].text;
+	}
+	return NULL;
+}
+
+/* Fills a device; the caller frees one that is filled in part. -ENOMEM. */
+static int fill_device(const struct finder *f, struct uncore_pmu *p, const char *directory,
+		       const struct position *at)
+{
+	const char *obstacle = find_obstacle(f, at);
 	const struct uncore_term term = {
 		.name = UNC_DEVICE_TERM, .format = "config:0-63", .bits = UINT64_MAX};
 	const struct uncore_term links = {.name = UNC_LINKS_TERM,
 					  .format = "config1:0-63",
 					  .bits = UINT64_MAX,
 					  .word = UNC_LINKS_WORD};
-	char function[16] = "";
 	int node = -1;
 
-	find_function(f, directory, function);
 	p->family = f->family;
 	p->root = f->root;
 	p->error = f->e;
@@ -108,7 +148,9 @@ static int fill_device(const struct finder *f, struct uncore_pmu *p, const char 
 	    UNC_ADD(&p->terms, &p->term_count, &term) < 0 ||
 	    (f->family->links && UNC_ADD(&p->terms, &p->term_count, &links) < 0))
 		return -ENOMEM;
-	if (*function && !(p->pci = unc_names_take(&p->strings, strdup(function))))
+	if (*at->function && !(p->pci = unc_names_take(&p->strings, strdup(at->function))))
+		return -ENOMEM;
+	if (obstacle && !(p->broken = strdup(UNC_PATH("%s: %s", p->name, obstacle))))
 		return -ENOMEM;
 	if (p->pci)
 		node = unc_root_read_int(
@@ -151,7 +193,8 @@ static bool has_text(const struct finder *f, const char *directory, const struct
 static bool has_driver(const struct finder *f, const char *directory)
 {
 	const char *module = f->rule->module, *driver;
-	char function[16] = "", *uevent = NULL;
+	struct position at;
+	char *uevent = NULL;
 	size_t len = 0;
 	bool has = true;
 
@@ -160,9 +203,9 @@ static bool has_driver(const struct finder *f, const char *directory)
 	if (unc_root_is_live(f->root) &&
 	    !unc_root_exists(f->root, UNC_PATH("sys/module/%s", module)))
 		return false;
-	find_function(f, directory, function);
-	if (*function &&
-	    unc_root_read_line(f->root, UNC_PATH("sys/bus/pci/devices/%s/uevent", function),
+	at = find_function(f, directory);
+	if (*at.function &&
+	    unc_root_read_line(f->root, UNC_PATH("sys/bus/pci/devices/%s/uevent", at.function),
 			       &uevent) == 0) {
 		driver = unc_find_value(uevent, "DRIVER", &len);
 		has = driver && len == strlen(module) && strncmp(driver, module, len) == 0;
@@ -184,6 +227,18 @@ static bool fits(const struct finder *f, const char *directory)
 	return fit && has_driver(f, directory) != f->driverless;
 }
 
+/* Whether the function's counts are those of a device that was found before. */
+static bool has_function(const struct finder *f, const char *function)
+{
+	for (size_t i = 0; f->family->each_function && *function && i < f->pmus->count; i++) {
+		const struct uncore_pmu *p = &f->pmus->items[i];
+
+		if (p->family == f->family && p->pci && strcmp(p->pci, function) == 0)
+			return true;
+	}
+	return false;
+}
+
 static int compare_texts(const void *a, const void *b)
 {
 	return strcmp(*(char *const *)a, *(char *const *)b);
@@ -198,13 +253,17 @@ static int add_devices(struct finder *f, const char *directory, const char *rest
 	int r = 0;
 
 	if (!rest[plain]) { /* the last part is found */
+		struct position at;
 		struct uncore_pmu *p;
 
 		path = UNC_PATH("%s%s", directory, rest);
 		if (!fits(f, path))
 			return 0;
+		at = find_function(f, path);
+		if (has_function(f, at.function))
+			return 0;
 		p = unc_append(&f->pmus->items, &f->pmus->count, sizeof(*p));
-		r = p ? fill_device(f, p, path) : -ENOMEM;
+		r = p ? fill_device(f, p, path, &at) : -ENOMEM;
 		f->count++;
 		return r;
 	}

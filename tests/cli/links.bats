@@ -173,20 +173,76 @@ finds() {
 }
 
 @test "links: a snapshot has what doctor reads of them" {
+	local subject
+
 	pci 0000:00:01.0 060400 '8.0 x16' '16.0 x16'
 	aer 1 0 0
 	pci 0000:00:01.0/0000:01:00.0 020000 '8.0 x16' '16.0 x16'
 	echo 7 >"$AT/pcie_replay_count"
-	findings 'PCIe link' >"$BATS_TEST_TMPDIR/before"
-	findings 'PCIe errors' >>"$BATS_TEST_TMPDIR/before"
-	findings 'PCIe replays' >>"$BATS_TEST_TMPDIR/before"
+	for subject in 'PCIe link' 'PCIe errors' 'PCIe replays'; do
+		findings "$subject"
+	done >"$BATS_TEST_TMPDIR/before"
 	[ "$(wc -l <"$BATS_TEST_TMPDIR/before")" = 3 ]
 	expect 0 "$UNCORE" --root "$TREE" snapshot "$BATS_TEST_TMPDIR/machine.txt"
-	TREE=$BATS_TEST_TMPDIR/machine.txt
-	{
-		findings 'PCIe link'
-		findings 'PCIe errors'
-		findings 'PCIe replays'
-	} >"$BATS_TEST_TMPDIR/after"
+	for subject in 'PCIe link' 'PCIe errors' 'PCIe replays'; do
+		TREE=$BATS_TEST_TMPDIR/machine.txt findings "$subject"
+	done >"$BATS_TEST_TMPDIR/after"
 	cmp "$BATS_TEST_TMPDIR/before" "$BATS_TEST_TMPDIR/after"
+}
+
+# ports_with_aer PORT...: the kernel handles the errors of these root ports, and of no others.
+ports_with_aer() {
+	local port
+
+	rm -rf "$TREE/sys/bus/pci_express"
+	mkdir -p "$TREE/sys/bus/pci_express/devices"
+	for port; do mkdir -p "$TREE/sys/bus/pci_express/devices/$port:pcie002"; done
+}
+
+# two_cards: a card with two interfaces on one function and one on another, each with errors, below port 1; another card below port 2.
+two_cards() {
+	pci 0000:00:01.0 060400 '16.0 x16' '16.0 x16'
+	pci 0000:00:01.0/0000:01:00.0 020000 '16.0 x16' '16.0 x16'
+	net eth0
+	net eth1
+	aer 1 0 0
+	pci 0000:00:01.0/0000:01:00.1 020000 '16.0 x16' '16.0 x16'
+	net eth2
+	aer 2 0 0
+	pci 0000:00:02.0 060400 '16.0 x16' '16.0 x16'
+	pci 0000:00:02.0/0000:02:00.0 020000 '16.0 x16' '16.0 x16'
+	net eth3
+	aer 4 0 0
+}
+
+@test "links: two interfaces of one PCI function count its errors once" {
+	two_cards
+	expect 0 "$UNCORE" --root "$TREE" --source files list pmus
+	[ "$(grep -c 'pcie_eth' <<<"$output")" = 3 ] || fail 'devices'
+	expect 0 "$UNCORE" --root "$TREE" --source files stat -j -M device.pcie.errors -- \
+		bash -c 'text=$(sed s/COR.1/COR\ 11/ "$0") && printf "%s\n" "$text" >"$0"' "$TREE/sys/bus/pci/devices/0000:01:00.0/aer_dev_correctable"
+	[ "$(jq -r 'select(.name == "device.pcie.errors") | .inputs[0].count' <<<"$output")" = 10 ] || fail 'errors'
+}
+
+@test "links: errors that the kernel does not see are not 0" {
+	two_cards
+	ports_with_aer 0000:00:02.0
+	expect 0 "$UNCORE" --root "$TREE" --source files stat --no-merge -j -M device.pcie.errors 1 1
+	helper check-schema <<<"$output"
+	[ "$(jq -r 'select(.name) | "\(.pmu) \(.quality) \(.value == 0)"' <<<"$output" | sort | tr '\n' ' ')" = \
+		'pcie_eth0 unavailable false pcie_eth2 unavailable false pcie_eth3 measured true ' ] || fail 'rates'
+	expect 0 "$UNCORE" --root "$TREE" --source files stat -j -M device.pcie.errors 1 1
+	[[ $(jq -r '"\(.quality) \(.reason)"' <<<"$output") == 'partial 2 PMUs left out: pcie_eth0: the kernel does not handle '* ]] || fail 'sum'
+	expect 3 "$UNCORE" --root "$TREE" doctor # the PMUs of the CPU are missing
+	shows 'note +pcie-link: Health of PCIe links: 3 devices, 3 metrics; 2 devices cannot be counted' \
+		'pcie_eth0: the kernel does not handle the errors of its root port: the firmware does'
+	ports_with_aer
+	refuses 3 "$UNCORE" --root "$TREE" --source files stat -M device.pcie.errors 1 1
+	says 'pcie_eth0: the kernel does not handle the errors of its root port'
+	ports_with_aer 0000:00:01.0 0000:00:02.0
+	expect 3 "$UNCORE" --root "$TREE" doctor # the PMUs of the CPU are missing
+	shows 'ok +pcie-link: Health of PCIe links: 3 devices, 3 metrics'
+	sed -i 's/flags : .*/flags : fpu hypervisor/' "$TREE/proc/cpuinfo"
+	refuses 3 "$UNCORE" --root "$TREE" --source files stat -M device.pcie.errors 1 1
+	says 'pcie_eth0: its errors are reported to the host, and the counts of a guest stay 0'
 }
