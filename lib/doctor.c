@@ -27,6 +27,8 @@ static const char *plural(size_t count)
 	return count == 1 ? "" : "s";
 }
 
+#define ON_THE_HOST "run uncore on the host (in a cloud: on a bare-metal instance)"
+
 /* ---- permission ---- */
 
 static int check_permission(struct uncore *u)
@@ -352,7 +354,7 @@ static void explain_missing(const struct uncore *u, const struct unc_expectation
 			unc_text_add(&d->found, "; the driver %s does not start in a guest",
 				     x->module);
 		unc_text_add(&d->why, "%s", u->topology.guest);
-		unc_text_add(&d->fix, "run uncore on the host");
+		unc_text_add(&d->fix, ON_THE_HOST);
 	} else if (x->since && *kernel && strverscmp(kernel, x->since) < 0) {
 		unc_text_add(&d->why,
 			     "this kernel (%s) is older than %s, the first version that has them%s",
@@ -399,14 +401,18 @@ static int add_missing(struct uncore *u, const struct unc_family *family,
 	return add_finding(u, &d);
 }
 
+/* Families that count come first. */
 static int check_families(struct uncore *u)
 {
+	size_t count = u->catalogue.family_count;
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < u->catalogue.family_count; i++) {
-		struct unc_family *f = u->catalogue.families[i];
+	for (size_t i = 0; r == 0 && i < 2 * count; i++) {
+		struct unc_family *f = u->catalogue.families[i % count];
 		const struct unc_expectation *x = expected(u, f);
 
+		if ((i >= count) != (x != NULL))
+			continue;
 		if (f->pmu_count && f->metric_count)
 			r = add_family(u, f);
 		else if (x)
@@ -545,7 +551,7 @@ static int check_other_pmus(struct uncore *u)
 	if (u->topology.guest[0]) {
 		d.verdict = UNCORE_VERDICT_MISSING;
 		unc_text_add(&d.why, "%s", u->topology.guest);
-		unc_text_add(&d.fix, "run uncore on the host");
+		unc_text_add(&d.fix, ON_THE_HOST);
 	} else if (strcmp(u->topology.cpu_model, "unknown") == 0) {
 		unc_text_add(&d.why, "no driver has registered one, and proc/cpuinfo does not name "
 				     "the CPU model, which would tell what to expect");

@@ -234,7 +234,7 @@ static void put_node(struct top_canvas *c, const struct top_view *v, const struc
 
 int top_head_lines(const struct top_view *v)
 {
-	return 2 + (v->simulated != NULL);
+	return 2 + (v->simulated != NULL) + (v->missing != NULL);
 }
 
 int top_list_height(const struct top_view *v, int height)
@@ -392,6 +392,8 @@ static void put_title(struct top_canvas *c, const struct top_view *v)
 	if (v->simulated)
 		put_format(c, 0, 1, c->width, STYLE_MARK,
 			   "SIMULATED by %s: these values are invented.", v->simulated);
+	if (v->missing)
+		put_text(c, 0, 1 + (v->simulated != NULL), c->width, STYLE_FAINT, v->missing);
 	fill(c, top_head_lines(v) - 1);
 }
 

@@ -40,6 +40,7 @@ struct top_view {
 	struct top_model model;
 	const char *title;     /* describes the machine */
 	const char *simulated; /* the source of simulated counts; NULL: counts are real */
+	const char *missing;   /* what a guest cannot count; NULL: nothing, or it is no guest */
 	bool ascii;
 	enum units units;
 	double interval;                                                 /* seconds */

@@ -22,6 +22,7 @@ struct top {
 	const struct uncore_monitor *monitor;
 	struct top_view view;
 	char title[160];
+	struct buffer missing;
 	struct top_canvas canvas;
 	int tick_fd;
 	uint64_t interval_ns, end_ns; /* 0: no end */
@@ -418,6 +419,7 @@ static int open_screen(void *context, const struct uncore_monitor *m)
 	snprintf(t->title, sizeof(t->title), "%s, %s", uncore_cpu_model(t->cli->u),
 		 cli_sockets(t->cli->u, sockets));
 	t->view.title = t->title;
+	t->view.missing = t->missing.data;
 	t->view.simulated = uncore_is_simulated(t->cli->u) ? uncore_source(t->cli->u) : NULL;
 	t->changed = true;
 	return CLI_OK;
@@ -442,6 +444,32 @@ static int close_screen(void *context)
 	return CLI_OK;
 }
 
+/* The PMUs that a guest does not have: rows are then what its devices count. Before the monitor is
+ * made, since findings read more families. */
+static int find_missing(struct top *t)
+{
+	struct uncore *u = t->cli->u;
+	const char *hypervisor = uncore_hypervisor(u);
+	int err = hypervisor ? uncore_diagnose(u) : 0;
+
+	if (err)
+		return cli_fail(t->cli, err);
+	for (size_t i = 0; hypervisor && i < uncore_finding_count(u); i++) {
+		const struct uncore_finding *f = uncore_finding_at(u, i);
+
+		if (f->verdict != UNCORE_VERDICT_MISSING)
+			continue;
+		if (t->missing.len)
+			buffer_printf(&t->missing, ", %s", f->subject);
+		else
+			buffer_printf(
+				&t->missing,
+				"Not counted in this virtual machine (%s; see 'uncore doctor'): %s",
+				hypervisor, f->subject);
+	}
+	return CLI_OK;
+}
+
 int top_run(struct cli *cli, const struct request *request, bool ascii, bool *shown)
 {
 	struct top t = {.cli = cli,
@@ -459,14 +487,17 @@ int top_run(struct cli *cli, const struct request *request, bool ascii, bool *sh
 	struct sink *sinks[] = {&sink, NULL};
 	struct uncore_monitor *m;
 	bool refused;
-	int status = loop_plan(cli, request, sinks, &m);
+	int status = find_missing(&t);
 
+	if (!status)
+		status = loop_plan(cli, request, sinks, &m);
 	if (!status)
 		status = loop_run(cli, request, sinks, m);
 	refused = t.monitor && !t.open;
 	*shown = !refused;
 	close(t.tick_fd);
 	top_free(&t.view.model);
+	buffer_free(&t.missing);
 	free(t.view.text);
 	free(t.canvas.cells);
 	return refused ? CLI_OK : status;

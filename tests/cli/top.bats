@@ -372,6 +372,22 @@ gone() {
 	refuses 2 "$UNCORE" top --nonsense
 }
 
+@test "a guest: what its devices count, and below the title what cannot be counted" {
+	local tree=$BATS_TEST_TMPDIR/tree disk
+
+	unpack "$MACHINES/nvidia-h200-guest.txt" "$tree"
+	for disk in "$tree"/sys/block/vd*; do echo 1000 0 8000 10 1000 0 8000 10 0 10 20 >"$disk/stat"; done
+	terminal 100x20 "$UNCORE" --root "$tree" --source files top -M 'storage.*.bandwidth' 1h
+	sees 'Not counted in this virtual machine (KVM; see .uncore doctor.): intel-imc'
+	keys Space
+	sees 'storage.read.bandwidth  *0'
+	[ "$(screen | sed -n 4p | grep -c 'storage\.read\.bandwidth')" = 1 ] || fail 'the list begins below that line'
+	# On a host nothing is said about it.
+	mux kill-server
+	top 100x20 --source "$SIM_T410"
+	run ! has 'Not counted'
+}
+
 @test "the screen in README is the picture made by tools/screens" {
 	top 100x24 --source "$SIM_T410"
 	keys Space Space Space Space Space Space Space Space Space Space Space Space Right

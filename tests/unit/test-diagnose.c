@@ -193,7 +193,8 @@ static void a_guest_has_no_memory_controllers(void **state)
 				  "(intel/6/207) has the hardware");
 	assert_contains(f->why, "this machine is a guest of KVM");
 	assert_contains(f->found, "the driver intel_uncore does not start in a guest");
-	assert_string_equal(f->fix, "run uncore on the host");
+	assert_string_equal(f->fix,
+			    "run uncore on the host (in a cloud: on a bare-metal instance)");
 	/* Said once. */
 	assert_null(find(u, "uncore PMUs"));
 	uncore_free(u);
@@ -227,7 +228,8 @@ static void a_guest_with_the_flag_of_the_counters(void **state)
 	assert_string_equal(f->fix, "sudo modprobe amd_uncore");
 	f = must_find(u, "amd-l3", UNCORE_VERDICT_MISSING);
 	assert_contains(f->found, "the CPU flag perfctr_llc is hidden");
-	assert_string_equal(f->fix, "run uncore on the host");
+	assert_string_equal(f->fix,
+			    "run uncore on the host (in a cloud: on a bare-metal instance)");
 	uncore_free(u);
 	tree_put(&t, "sys/module/amd_uncore/initstate", "live\n");
 	u = examine(t.dir);
@@ -530,7 +532,8 @@ static void an_unknown_guest(void **state)
 			    "x86 model-specific registers: 1 PMU, 1 metric");
 	f = must_find(u, "uncore PMUs", UNCORE_VERDICT_MISSING);
 	assert_contains(f->why, "this machine is a guest of an unknown hypervisor");
-	assert_string_equal(f->fix, "run uncore on the host");
+	assert_string_equal(f->fix,
+			    "run uncore on the host (in a cloud: on a bare-metal instance)");
 	uncore_free(u);
 	tree_remove(&t);
 }

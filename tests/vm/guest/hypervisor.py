@@ -22,7 +22,7 @@ def main():
     findings = rig.json.loads(done.stdout)["findings"]
     missing = [f for f in findings if f["verdict"] == "missing"]
     rig.ok(done.returncode == 3, "uncore doctor ends with 3", done)
-    rig.ok(missing and all("guest of QEMU" in f["why"] and f["fix"] == "run uncore on the host" for f in missing),
+    rig.ok(missing and all("guest of QEMU" in f["why"] and f["fix"].startswith("run uncore on the host") for f in missing),
            "each finding names the hypervisor, and the host as what mends it", findings)
     done = rig.run(["uncore", "doctor"], status=None)
     rig.ok(done.returncode == 3 and "guest of QEMU" in done.stdout, "uncore doctor says it in words", done)
