@@ -186,10 +186,28 @@ static bool is_near(const char *a, const char *b, int mistakes)
 		(*a && a[1] == *b && *b && b[1] == *a && is_near(a + 2, b + 2, mistakes - 1)));
 }
 
+/* Commands that this build does not have. */
+static const char *const left_out[] = {
+#ifndef UNCORE_RECORD
+	"record", "mark", "report", "diff",
+#endif
+#ifndef UNCORE_SERVE
+	"serve",
+#endif
+	NULL,
+};
+
 static int unknown_command(const char *name)
 {
 	struct buffer text = {0};
 
+	for (const char *const *command = left_out; *command; command++)
+		if (strcmp(name, *command) == 0)
+			return cli_failure(
+				CLI_USAGE,
+				"%s: this file was built without it; 'make portable' builds "
+				"one file that has all commands",
+				name);
 	for (int mistakes = 1; mistakes <= (strlen(name) > 4 ? 2 : 1); mistakes++)
 		for (size_t i = 0; i < COMMAND_COUNT; i++)
 			if (is_near(name, commands[i].name, mistakes)) {
