@@ -11,6 +11,7 @@ const live = ((page) => {
 	// ---- the tree of places ----
 
 	const KINDS = [["memory", "Memory", /^(memory|dram)\./], ["pcie", "PCIe", /^pcie\./], ["link", "Links", /^link\./],
+		["device", "Devices, their own counts", /^(device|storage|network)\./],
 		["cache", "Caches and fabric", /^(cache|fabric|ring|mesh)\./], ["matrix", "Matrix", /^matrix\./], ["other", "Other", /^/]];
 
 	// The kind of a row: by the name of its metric, or for an event by the place that its PMU counts.
@@ -55,7 +56,7 @@ const live = ((page) => {
 				.filter(Boolean)), indices(list)));
 		const channels = of((row) => row.channel).map((list) => node(list[0][1].place.replace(/^socket \d+, /, ""), "", indices(list)));
 		const pmus = of((row) => row.channel === null && row.port === null ? row.pmu : null)
-			.map((list) => node(list[0][1].place, "", indices(list)));
+			.map((list) => node(list[0][1].place, list[0][1].device ?? "", indices(list)));
 		return [...channels, ...pmus.length > 1 ? pmus : []];
 	}
 

@@ -304,6 +304,13 @@ equal() {
 		equal(live.way(top, "0.1.1").map((each) => each.name), `["Machine","Socket 0","PCIe"]`);
 		equal(live.way(top, "0.9.1").map((each) => each.name), `["Machine"]`);
 
+		// A guest has no ports: its devices are there all the same, and each is one of its own.
+		const own = (name, pmu, device) => row(name, {socket: 0, pmu, device, place: pmu});
+		const guest = live.placesOf({sockets: [{id: 0, cpus: [0], nodes: [0]}], root_ports: [], devices: []}, [own("storage.read.bandwidth", "vda", "0000:00:02.0"),
+			own("device.pcie.received.bandwidth", "nvidia_gpu_0", "0000:00:06.0"), own("storage.write.bandwidth", "vda", "0000:00:02.0")]);
+		equal(guest.below[0].below.map((each) => each.name), `["Devices, their own counts"]`);
+		equal(guest.below[0].below[0].below.map((each) => [each.name, each.note, each.rows]), `[["vda","0000:00:02.0",[0,2]],["nvidia_gpu_0","0000:00:06.0",[1]]]`);
+
 		const markup = live.treeMarkup(top) + live.tables(top, data.rows, new Set(top.rows), t) + data.rows.map((r) =>
 			live.explainMarkup([r], {title: evil, formula: evil, evidence: evil})).join("");
 		if (/<img|NaN|undefined|null|\[object/.test(markup) || !/&#60;img/.test(markup)) throw new Error(markup);
