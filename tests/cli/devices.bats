@@ -386,6 +386,29 @@ measured 0 null' ] || fail "$rows"
 	[ "$(jq -s -c '[.[] | select(.name) | .value]' <<<"$output")" = '[5,6,7]' ]
 }
 
+@test "network: of a master with hardware and its members the master only, of a bond its members" {
+	local name
+
+	for name in eth0 vf0 eth1 eth2 bond0; do
+		mkdir -p "$TREE/sys/class/net/$name/statistics"
+		for file in {rx,tx}_{bytes,packets}; do echo 0 >"$TREE/sys/class/net/$name/statistics/$file"; done
+	done
+	mkdir -p "$TREE/sys/bus/vmbus/devices/0" "$(function_of 21)" "$(function_of 22)" "$(function_of 23)"
+	printf '%s\n' DRIVER=hv_netvsc >"$TREE/sys/bus/vmbus/devices/0/uevent"
+	ln -s ../../../bus/vmbus/devices/0 "$TREE/sys/class/net/eth0/device"
+	ln -s ../../../bus/pci/devices/0000:21:00.0 "$TREE/sys/class/net/vf0/device"
+	ln -s ../../../bus/pci/devices/0000:22:00.0 "$TREE/sys/class/net/eth1/device"
+	ln -s ../../../bus/pci/devices/0000:23:00.0 "$TREE/sys/class/net/eth2/device"
+	ln -s ../eth0 "$TREE/sys/class/net/vf0/master"
+	ln -s ../bond0 "$TREE/sys/class/net/eth1/master"
+	ln -s ../bond0 "$TREE/sys/class/net/eth2/master"
+	expect 0 "$UNCORE" --root "$TREE" list pmus -j
+	[ "$(jq -c '[.pmus[].name]' <<<"$output")" = '["eth0","eth1","eth2"]' ] || fail names
+	: >"$TREE/sys/bus/vmbus/devices/0/uevent"
+	expect 0 "$UNCORE" --root "$TREE" list pmus -j
+	[ "$(jq -c '[.pmus[].name]' <<<"$output")" = '["eth0","eth1","eth2"]' ] || fail 'without words'
+}
+
 @test "links: corrected errors by the kernel's lines" {
 	local at errors
 
