@@ -263,6 +263,15 @@ END
 	says 'gives no value, and no error'
 }
 
+@test "packets that a GPU sent again: a rate; not 0 where the driver does not count them" {
+	script 'gpus 8' 'replays 500'
+	expect 0 count -M device.pcie.replays -I 1s --interval-count=1 -j
+	[ "$(jq -s '[.[] | select(.pmu == "nvidia_gpu_3") | .value > 490 and .value < 510] == [true]' <<<"$output")" = true ] || fail 'rate'
+	script 'gpus 8' 'status 94 3'
+	refuses 3 count -M device.pcie.replays 1 1
+	says 'the GPU or its driver does not have this count'
+}
+
 @test "a GPU that sleeps is not woken" {
 	make_gpus 1 128
 	root=$BATS_FILE_TMPDIR/1-128
