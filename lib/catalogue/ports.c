@@ -362,7 +362,7 @@ int unc_ports_load(struct unc_ports *out, struct unc_topology *t, struct unc_pci
 		return -ENOMEM;
 	}
 	for (size_t i = 0, at = 0; i < pci->count; at += pci->devices[i++].pmu_count)
-		pci->devices[i].pmus = &p.pmus[at];
+		pci->devices[i].pmus = p.pmus ? &p.pmus[at] : NULL;
 	*out = p;
 	return 0;
 }
