@@ -94,28 +94,70 @@ json_t *machine_document(struct uncore *u)
 				  {"findings", value_json(doctor_document(u))}));
 }
 
+/* Adds a finding to the JSON document, or to the text. */
+static void put_finding(const struct uncore_finding *f, json_t *document, struct buffer *to)
+{
+	if (document)
+		json_push(json_object_get(document, "findings"), finding_record(f));
+	else
+		doctor_finding(f, NULL, to);
+}
+
+/* Packets that GPUs sent again. Only the library of their vendor has this count. It is loaded for
+ * no other finding, since it may initialize GPUs for seconds. */
+static void put_replays(struct cli *cli, json_t *document, struct buffer *to)
+{
+	struct uncore_monitor *m = NULL;
+
+	if (uncore_is_simulated(cli->u) || uncore_monitor_new(&m, cli->u) < 0 ||
+	    uncore_monitor_add_metrics(m, "device.pcie.replays") < 0 ||
+	    uncore_monitor_open(m) < 0 || uncore_monitor_start(m) < 0)
+		goto out;
+	for (size_t i = 0; i < uncore_monitor_counter_count(m); i++) {
+		const struct uncore_counter *c = uncore_monitor_counter_at(m, i);
+		const struct uncore_reading *r = uncore_monitor_reading_at(m, i);
+		struct buffer found = {0};
+		struct uncore_finding f = {
+			.verdict = UNCORE_VERDICT_NOTE,
+			.subject = "PCIe replays",
+			.why = "packets were damaged on the link: a few are harmless, many cost bandwidth",
+			.fix = "if the number grows: reseat the device, or try another slot or cable",
+		};
+
+		/* What is counted in files is a finding already. */
+		if (uncore_pmu_directory(c->pmu) || !r || r->lost || !r->raw)
+			continue;
+		buffer_printf(&found, "%s: %llu packet%s sent again so far",
+			      uncore_pmu_name(c->pmu), (unsigned long long)r->raw,
+			      r->raw == 1 ? " was" : "s were");
+		f.found = found.data;
+		put_finding(&f, document, to);
+		buffer_free(&found);
+	}
+out:
+	uncore_monitor_free(m);
+}
+
 /* What the machine is, and what has been proved of it. */
-static void put_findings(const struct cli *cli, const struct output *output, struct buffer *to)
+static void put_findings(struct cli *cli, const struct output *output, struct buffer *to)
 {
 	struct buffer texts[3] = {0};
 	struct uncore_finding verified;
 	struct proof *proof = cli->proofs->find(cli);
 	bool has_verified = cli->proofs->finding(proof, cli, texts, &verified);
+	json_t *document = output ? doctor_document(cli->u) : NULL;
 
-	if (output) {
-		json_t *document = doctor_document(cli->u);
-
-		if (has_verified)
-			json_push(json_object_get(document, "findings"), finding_record(&verified));
-		output->document(document, to);
-	} else {
+	if (!output) {
 		out_text_simulated(cli->u, to);
 		for (size_t i = 0, count = uncore_finding_count(cli->u); i < count; i++)
 			doctor_finding(uncore_finding_at(cli->u, i),
 				       i + 1 < count ? uncore_finding_at(cli->u, i + 1) : NULL, to);
-		if (has_verified)
-			doctor_finding(&verified, NULL, to);
 	}
+	put_replays(cli, document, to);
+	if (has_verified)
+		put_finding(&verified, document, to);
+	if (output)
+		output->document(document, to);
 	for (size_t i = 0; i < 3; i++)
 		buffer_free(&texts[i]);
 	cli->proofs->free(proof);

@@ -52,6 +52,10 @@ count() {
 	"$UNCORE" --source files --root "$root" stat --no-merge "$@"
 }
 
+examine() {
+	"$UNCORE" --source files --root "$root" doctor "$@"
+}
+
 PCIE='device.pcie.received.bandwidth,device.pcie.transmitted.bandwidth,device.pcie.inbound.*'
 
 # near METRIC VALUE SHARE ROWS: so many rows of $output (CSV) have this value, but for a share of it, and are measured.
@@ -264,12 +268,28 @@ END
 }
 
 @test "packets that a GPU sent again: a rate; not 0 where the driver does not count them" {
-	script 'gpus 8' 'replays 500'
+	script 'gpus 8' 'replays 500 1000'
 	expect 0 count -M device.pcie.replays -I 1s --interval-count=1 -j
 	[ "$(jq -s '[.[] | select(.pmu == "nvidia_gpu_3") | .value > 490 and .value < 510] == [true]' <<<"$output")" = true ] || fail 'rate'
 	script 'gpus 8' 'status 94 3'
 	refuses 3 count -M device.pcie.replays 1 1
 	says 'the GPU or its driver does not have this count'
+}
+
+@test "doctor: packets that GPUs sent again; nothing without them, or without the library" {
+	script 'gpus 7' 'replays 0 1000'
+	expect 0 examine
+	shows $'\nnote +PCIe replays: nvidia_gpu_0: 1000 packets were sent again so far\n'
+	[ "$(grep -c 'PCIe replays' <<<"$output")" = 7 ] || fail 'one for each GPU that answers'
+	expect 0 examine -j
+	helper check-schema <<<"$output"
+	[ "$(jq '[.findings[] | select(.subject == "PCIe replays")] | length' <<<"$output")" = 7 ] || fail JSON
+	script 'gpus 8'
+	expect 0 examine
+	[[ ! $output =~ 'PCIe replays' ]] || fail 'there are none'
+	script 'replays 0 1000'
+	LD_LIBRARY_PATH=/nonexistent expect 0 examine
+	[[ ! $output =~ 'PCIe replays' ]] || fail 'without the library'
 }
 
 @test "a GPU that sleeps is not woken" {

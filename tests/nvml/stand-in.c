@@ -9,7 +9,7 @@
  *   h2d RATE [FROM TO]             payload that each GPU reads, in packets of 256 bytes
  *   d2h RATE [FROM TO]             the same that it writes
  *   memory SHARE                   of the greatest bandwidth
- *   replays RATE                   packets that were sent again, since 1000 of them
+ *   replays RATE BEFORE            packets that were sent again
  *   delay MICROSECONDS             of each field
  *   init STATUS                    what nvmlInit_v2() returns
  *   status FIELD STATUS            what reading the field gives
@@ -298,7 +298,7 @@ static void read_field(const struct nvml_device *d, struct nvml_field *f)
 		break;
 	case 94:
 		f->type = 1;
-		f->value.u32 = 1000 + (uint32_t)(at * word("replays", 0, 0));
+		f->value.u32 = (uint32_t)(word("replays", 1, 0) + at * word("replays", 0, 0));
 		break;
 	case 186:
 		f->type = 1;
