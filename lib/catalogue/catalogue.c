@@ -210,7 +210,7 @@ const char *unc_event_terms(const struct unc_event_def *event, const struct unco
 {
 	const struct uncore_alias *alias = NULL;
 
-	if (event->other_model)
+	if (event->other_model || unc_device_lacks(pmu, event, NULL))
 		return NULL;
 	if (event->alias)
 		alias = unc_pmu_alias(pmu, event->alias);
@@ -226,6 +226,8 @@ int unc_event_encode(const struct unc_event_def *event, const struct uncore_pmu 
 {
 	const char *terms = unc_event_terms(event, pmu);
 
+	if (!terms && unc_device_lacks(pmu, event, e))
+		return -ENODEV;
 	if (!terms)
 		return unc_fail(e, ENODEV, "%s does not have the event '%s'", pmu->name,
 				event->alias ? event->alias : event->name);

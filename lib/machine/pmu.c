@@ -89,6 +89,7 @@ void unc_pmu_finish(struct uncore_pmu *p)
 	free(p->alias);
 	free(p->identifier);
 	free(p->associated);
+	free(p->version);
 	free(p->broken);
 	unc_cpulist_finish(&p->cpus);
 	unc_names_finish(&p->fixed);
@@ -258,6 +259,7 @@ static int add_defs(struct uncore_pmu *p)
 		const struct uncore_alias *own = def->alias ? unc_pmu_alias(p, def->alias) : NULL;
 		struct uncore_alias alias = {.terms = def->terms, .scale = 1};
 		bool driver = own && !own->evidence;
+		struct unc_error why = {0};
 
 		if (def->other_model || unc_pmu_alias(p, def->name) || unc_pmu_term(p, def->name))
 			continue;
@@ -275,6 +277,8 @@ static int add_defs(struct uncore_pmu *p)
 		alias.title = def->title;
 		alias.evidence = def->evidence;
 		alias.where = def->where;
+		if (unc_device_lacks(p, def, &why))
+			alias.where = unc_names_take(&p->strings, strdup(why.text));
 		if (UNC_ADD(&p->aliases, &p->alias_count, &alias) < 0)
 			return unc_nomem(p->error);
 	}

@@ -140,7 +140,9 @@ struct uncore_pmu {
 	const char *pci;
 	const struct unc_device_layout *layout; /* the same; NULL: there is only one */
 	const char *runtime_status; /* the same: the file with its state of power; NULL: none */
-	const char *absent;         /* why its hardware does not exist; NULL: it exists */
+	bool version_read;          /* the next member is set */
+	char *version;      /* of the device's files; "": there is only one; NULL: unknown */
+	const char *absent; /* why its hardware does not exist; NULL: it exists */
 	/* The device at the other end of its link, or its group of resctrl; NULL: unknown. */
 	const char *role;
 	const struct unc_event_def *defs; /* the family's events, which are also aliases */
@@ -231,6 +233,32 @@ static inline const struct unc_event_def *unc_device_event_of(const struct uncor
 			return &c->pmu->defs[i];
 	return NULL;
 }
+
+/* ---- device.c: which of its family's events a device has, and where ---- */
+
+/* The version in the contents of the layout's file, of a binary one with the size that it names
+ * ("1.6:384"). False: there is none. Pure; fuzzed. */
+bool unc_device_version(const struct unc_device_layout *layout, const char *data, size_t len,
+			char into[static 64]);
+/* Whether a version has the number there. */
+bool unc_device_has_version(const struct unc_device_read *read, const char *version);
+/* Whether the text of the file with a device's state of power says that it is suspended. */
+bool unc_device_is_suspended(const char *status);
+/* Reads the version of the device's files; "": there is only one. Returns 0, -ENOMEM or -ENODEV
+ * with a sentence. */
+int unc_device_read_version(const struct uncore_pmu *p, const struct unc_root *root,
+			    char into[static 64], struct unc_error *why);
+/* Where a device of this version has the event: the first alternative for the version whose file
+ * exists. A file without alternatives is not looked for, since it may come later. NULL, with a
+ * sentence: the device does not have the event. */
+const struct unc_device_read *unc_device_find_read(const struct uncore_pmu *p,
+						   const struct unc_root *root,
+						   const struct unc_event_def *event,
+						   const char *version, struct unc_error *why);
+/* True, with a sentence, if the device cannot have the event. Its version is read once, at first
+ * use; a device whose version cannot be read now, such as a suspended one, may have all events. */
+bool unc_device_lacks(const struct uncore_pmu *p, const struct unc_event_def *event,
+		      struct unc_error *why);
 
 /* Reads format/, events/ and caps/ unless they have been read. Returns 0, -ENOMEM or -EBADMSG. */
 int unc_pmu_load(const struct uncore_pmu *p);

@@ -682,6 +682,39 @@ bool unc_root_exists(const struct unc_root *r, const char *path)
 	return there;
 }
 
+/* Appends the matches of a glob of which `directory` is the part without wildcards, up to a
+ * slash. */
+static int add_matches(const struct unc_root *r, const char *directory, const char *rest,
+		       struct unc_names *out)
+{
+	size_t plain = strcspn(rest, "*?["), begin = plain, n;
+	struct unc_names names = {0};
+	const char *path, *part;
+	int err;
+
+	if (!rest[plain]) {
+		path = UNC_PATH("%s%s", directory, rest);
+		return unc_root_exists(r, path) ? unc_names_add(out, path) : 0;
+	}
+	while (begin && rest[begin - 1] != '/')
+		begin--;
+	n = strcspn(rest + begin, "/");
+	path = UNC_PATH("%s%.*s", directory, (int)begin, rest);
+	part = UNC_PATH("%.*s", (int)n, rest + begin);
+	err = unc_root_list(r, path, &names) == -ENOMEM ? -ENOMEM : 0;
+	for (size_t i = 0; err == 0 && i < names.count; i++)
+		if (unc_glob_matches(part, names.items[i]))
+			err = add_matches(r, UNC_PATH("%s%s", path, names.items[i]),
+					  rest + begin + n, out);
+	unc_names_finish(&names);
+	return err;
+}
+
+int unc_root_glob(const struct unc_root *r, const char *glob, struct unc_names *out)
+{
+	return add_matches(r, "", glob, out);
+}
+
 bool unc_root_still_has(const struct unc_root *r, const char *path)
 {
 	int fd = r->fd < 0 ? -ENOENT : unc_root_open_file(r, path, O_PATH);

@@ -65,7 +65,11 @@ int unc_root_replace(const struct unc_root *r, const char *dir, const char *name
 /* True if only root, or the owner of a root that is not "/", owns the file and can write to it. */
 bool unc_root_is_trusted(const struct unc_root *r, const char *path);
 bool unc_root_exists(const struct unc_root *r, const char *path);
-/* The same at this moment: a record has what the path was when it was first asked for. */
+/* Appends the existing paths that match the glob, whose parts may have wildcards, in the order of
+ * their names. A directory that cannot be read has none. Returns 0 or -ENOMEM. */
+int unc_root_glob(const struct unc_root *r, const char *glob, struct unc_names *out);
+/* The same as unc_root_exists() at this moment: a record has what the path was when it was first
+ * asked for. */
 bool unc_root_still_has(const struct unc_root *r, const char *path);
 
 /* From now on adds each path that is read to `record`, with its contents, the links that lead

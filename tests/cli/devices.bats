@@ -81,7 +81,7 @@ put() {
 		3.0) [ "$(row device.memory.read.bandwidth .value) $(row device.memory.write.bandwidth .value)" = '501000000 601000000' ] ;;
 		esac
 		case $version in
-		1.0 | 3.0) [ "$(row device.energy.power .quality)" = unavailable ] ;;
+		1.0 | 3.0) [ -z "$(row device.energy.power .quality)" ] ;;
 		*) [ "$(input device.energy.power energy)" = 65536 ] ;;
 		esac
 		case $version in
@@ -89,18 +89,18 @@ put() {
 			[ "$(input device.link.in.bandwidth xgmi_read)" = 1010 ]
 			[ "$(input device.link.out.bandwidth xgmi_write)" = 3100 ]
 			;;
-		*) [ "$(row device.link.in.bandwidth .quality)" = unavailable ] ;;
+		*) [ -z "$(row device.link.in.bandwidth .quality)" ] ;;
 		esac
 		case $version in
 		1.[6-9]*) # 1000 samples over the end of 32 bits
 			[ "$(row device.pcie.bandwidth '[.quality, .value] | @tsv')" = $'suspect\t20000000000' ]
 			[ "$(row device.memory.utilization '[.quality, .value] | @tsv')" = $'measured\t0.5' ]
 			;;
-		*) [ "$(row device.pcie.bandwidth .quality)" = unavailable ] ;;
+		*) [ -z "$(row device.pcie.bandwidth .quality)" ] ;;
 		esac
 		case $version in
 		1.[7-9]) [ "$(row device.memory.bandwidth .value)" = 2662500000000 ] ;;
-		*) [ "$(row device.memory.bandwidth .value)" = null ] ;;
+		*) [ -z "$(row device.memory.bandwidth .quality)" ] ;;
 		esac
 	done
 }
@@ -195,8 +195,10 @@ row_of_link() {
 
 	at=$(a_gpu 0)
 	helper devices metrics 1.3 "$at/gpu_metrics" energy=1
-	counts -M device.pcie.bandwidth,device.energy.power -- "${MAKE[@]}" metrics 1.3 "$at/gpu_metrics" energy=9
-	[[ $(row device.pcie.bandwidth .reason) == *'version 1.3 of /sys/class/drm/card0/device/gpu_metrics, with 120 bytes, does not have '* ]]
+	refuses 3 "$UNCORE" --root "$TREE" --source files stat -M device.pcie.bandwidth 1 1
+	says "version 1.3 of /sys/class/drm/card0/device/gpu_metrics, with 120 bytes, does not have 'pcie_samples'"
+	refuses 3 "$UNCORE" --root "$TREE" --source files stat -e amd_gpu_0/pcie_samples/ 1 1
+	says "with 120 bytes, does not have 'pcie_samples'"
 	printf '\x0a' | dd of="$at/gpu_metrics" bs=1 seek=3 conv=notrunc status=none # 1.10
 	refuses 3 "$UNCORE" --root "$TREE" --source files stat -M device.energy.power 1 1
 	says "amd_gpu_0: version 1.10 of /sys/class/drm/card0/device/gpu_metrics, with 120 bytes, does not have 'energy'"
@@ -204,6 +206,33 @@ row_of_link() {
 	printf '\x58\x01' | dd of="$at/gpu_metrics" bs=1 conv=notrunc status=none
 	refuses 3 "$UNCORE" --root "$TREE" --source files stat -M device.energy.power 1 1
 	says "version 1.6 .* with 344 bytes, does not have 'energy'"
+}
+
+@test "a device without an event has no row of its metrics, and list and explain say why" {
+	local at both
+
+	at=$(a_gpu 0) both=$(a_gpu 1)
+	helper devices metrics 1.3 "$at/gpu_metrics" energy=1 memory_busy=5
+	helper devices metrics 1.8 "$both/gpu_metrics" energy=1 pcie_samples=1 samples=1 memory_samples=1 memory_peak=5 xgmi_read=1 xgmi_write=1
+	counts --no-merge -M 'device.*' -- sleep 0.03
+	[ "$(jq -r 'select(.pmu == "amd_gpu_0") | .name' <<<"$output" | sort | tr '\n' ' ')" = 'device.energy.power device.memory.busy ' ]
+	[ "$(jq -r 'select(.pmu == "amd_gpu_1") | .name' <<<"$output" | grep -c .)" = 7 ]
+	[ "$(jq -c 'select(.name and (.reason // "" | test("version")))' <<<"$output")" = '' ]
+	rm -r "$TREE/sys/class/drm/card1"
+	# The overview of a graphics card has only what it can have.
+	counts -- sleep 0.03
+	[ "$(jq -c 'select(.name) | [.name, .quality]' <<<"$output")" = $'["device.memory.busy","measured"]\n["device.energy.power","measured"]' ]
+	expect 0 "$UNCORE" --root "$TREE" list metrics -j --all
+	[ "$(jq -r '.metrics[] | select(.name == "device.pcie.bandwidth" and .family == "amd-gpu") | .missing' <<<"$output")" = \
+		"amd_gpu_0: version 1.3 of /sys/class/drm/card0/device/gpu_metrics, with 120 bytes, does not have 'pcie_samples'" ]
+	expect 0 "$UNCORE" --root "$TREE" list events amd_gpu_0
+	shows $'\namd_gpu_0/pcie_samples/ +amd-gpu\n +amd_gpu_0: version 1.3 of '
+	expect 0 "$UNCORE" --root "$TREE" explain amd-gpu/device.pcie.bandwidth
+	shows '  missing +amd_gpu_0: version 1.3 of /sys/class/drm/card0/device/gpu_metrics, with 120 bytes'
+	# Its version is not known while it is suspended: it may have all events.
+	echo suspended >"$at/power/runtime_status"
+	refuses 3 "$UNCORE" --root "$TREE" --source files stat -M device.pcie.bandwidth 1 1
+	says 'amd_gpu_0 is suspended, and reading it would wake it'
 }
 
 @test "gpu_metrics: a file that is cut off, empty, grows or is all ones" {

@@ -41,10 +41,10 @@ static void check_version(const struct unc_device_layout *layout, const uint8_t 
 
 	require(copy);
 	memcpy(copy, data, len);
-	if (unc_field_version(layout, copy, len, version)) {
+	if (unc_device_version(layout, copy, len, version)) {
 		require(*version && strlen(version) < sizeof(version));
 		/* Words of versions have no blanks. */
-		require(strpbrk(version, " \t\v\f\r\n") || unc_field_has_version(&read, version));
+		require(strpbrk(version, " \t\v\f\r\n") || unc_device_has_version(&read, version));
 	}
 	free(copy);
 }

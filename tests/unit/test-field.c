@@ -164,13 +164,13 @@ static void test_layout(void **state)
 	uint64_t value;
 
 	(void)state;
-	assert_true(unc_field_version(&metrics, (const char *)data, sizeof(data), version));
+	assert_true(unc_device_version(&metrics, (const char *)data, sizeof(data), version));
 	assert_string_equal(version, "1.3:12");
-	assert_true(unc_field_has_version(&read, version) &&
-		    unc_field_has_version(&read, "1.8:12"));
-	assert_false(unc_field_has_version(&read, "1.8:16") ||
-		     unc_field_has_version(&read, "1.30:12"));
-	assert_false(unc_field_version(&metrics, (const char *)data, 3, version));
+	assert_true(unc_device_has_version(&read, version) &&
+		    unc_device_has_version(&read, "1.8:12"));
+	assert_false(unc_device_has_version(&read, "1.8:16") ||
+		     unc_device_has_version(&read, "1.30:12"));
+	assert_false(unc_device_version(&metrics, (const char *)data, 3, version));
 	assert_null(take_of(&read, &metrics, data, sizeof(data), &value));
 	assert_int_equal(value, 5);
 	/* What is behind the structure does not belong to it, nor to it what is missing. */
@@ -252,14 +252,14 @@ static void test_version_text(void **state)
 	char version[64], text[100];
 
 	(void)state;
-	assert_true(unc_field_version(&guid, "0x5e2f8211\n", 11, version));
+	assert_true(unc_device_version(&guid, "0x5e2f8211\n", 11, version));
 	assert_string_equal(version, "0x5e2f8211");
-	assert_true(unc_field_has_version(&read, version));
-	assert_false(unc_field_version(&guid, "\n", 1, version));
-	assert_false(unc_field_version(&guid, "", 0, version));
+	assert_true(unc_device_has_version(&read, version));
+	assert_false(unc_device_version(&guid, "\n", 1, version));
+	assert_false(unc_device_version(&guid, "", 0, version));
 	memset(text, 'x', sizeof(text));
 	text[sizeof(text) - 1] = '\0';
-	assert_true(unc_field_version(&guid, text, sizeof(text) - 1, version));
+	assert_true(unc_device_version(&guid, text, sizeof(text) - 1, version));
 	assert_int_equal(strlen(version), 63);
 }
 

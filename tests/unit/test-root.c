@@ -641,9 +641,39 @@ static void links_while_files_are_renamed(void **state)
 	unc_root_free(r);
 }
 
+static void globs_in_several_parts(void **state)
+{
+	static const char *const files[] = {"glob/b10/hwmon/hwmon3/power",
+					    "glob/b9/hwmon/hwmon1/power",
+					    "glob/b9/hwmon/hwmon2/energy",
+					    "glob/c/hwmon/hwmon0/power"};
+	const struct tree *t = *state;
+	struct unc_names names = {0};
+	struct unc_error e = {0};
+	struct unc_root *r;
+
+	for (size_t i = 0; i < 4; i++)
+		tree_put(t, files[i], "1");
+	assert_int_equal(unc_root_open(&r, t->dir, &e), 0);
+	assert_int_equal(unc_root_glob(r, "glob/b*/hwmon/hwmon[0-9]*/power", &names), 0);
+	assert_int_equal(names.count, 2);
+	assert_string_equal(names.items[0], files[1]);
+	assert_string_equal(names.items[1], files[0]);
+	assert_int_equal(unc_root_glob(r, "glob/c/hwmon/hwmon0/power", &names), 0);
+	assert_int_equal(unc_root_glob(r, "glob/*", &names), 0);
+	assert_int_equal(names.count, 6);
+	assert_int_equal(unc_root_glob(r, "glob/d*/power", &names), 0);
+	assert_int_equal(unc_root_glob(r, "nowhere/*", &names), 0);
+	assert_int_equal(unc_root_glob(r, "glob/c/power", &names), 0);
+	assert_int_equal(names.count, 6);
+	unc_names_finish(&names);
+	unc_root_free(r);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(globs_in_several_parts),
 		cmocka_unit_test(directory),
 		cmocka_unit_test(snapshot_in_memory),
 		cmocka_unit_test(snapshot_in_a_file),

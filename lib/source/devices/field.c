@@ -145,40 +145,14 @@ const char *unc_field_take(const struct unc_device_read *read,
 		if (len < 2 || len - 2 < layout->size)
 			return "its file ends before it";
 		/* The device may have come back with another firmware. */
-		if (!unc_field_version(layout, data, len, version) ||
-		    !unc_field_has_version(read, version))
+		if (!unc_device_version(layout, data, len, version) ||
+		    !unc_device_has_version(read, version))
 			return "its file does not have the version that it had";
 		size = (size_t)number_at(data + layout->size, 2);
 		len = size < len ? size : len;
 	}
 	return read->has_attribute ? take_attribute(read, data, len, value)
 				   : take_binary(read, data, len, value);
-}
-
-bool unc_field_version(const struct unc_device_layout *layout, const char *data, size_t len,
-		       char into[static 64])
-{
-	size_t n = strcspn(data, "\n");
-
-	if (!layout->binary) {
-		snprintf(into, 64, "%.*s", (int)(n < 63 ? n : 63), data);
-		return n;
-	}
-	if (len < 2 || len - 2 < layout->version || len - 2 < layout->size)
-		return false;
-	snprintf(into, 64, "%u.%u:%u", (unsigned)(unsigned char)data[layout->version],
-		 (unsigned)(unsigned char)data[layout->version + 1],
-		 (unsigned)number_at(data + layout->size, 2));
-	return true;
-}
-
-bool unc_field_has_version(const struct unc_device_read *read, const char *version)
-{
-	char number[64];
-
-	snprintf(number, sizeof(number), "%.*s", (int)strcspn(version, ":"), version);
-	return !read->versions || unc_has_word(read->versions, version) ||
-	       unc_has_word(read->versions, number);
 }
 
 size_t unc_field_room(const struct unc_device_read *read)

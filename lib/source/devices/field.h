@@ -12,14 +12,6 @@ const char *unc_field_take(const struct unc_device_read *read,
 			   const struct unc_device_layout *layout, const char *data, size_t len,
 			   uint64_t *value);
 
-/* The version in the contents of the layout's file, of a binary one with the size that it names
- * ("1.6:384"). False: there is none. */
-bool unc_field_version(const struct unc_device_layout *layout, const char *data, size_t len,
-		       char into[static 64]);
-
-/* Whether a version has the number there. */
-bool unc_field_has_version(const struct unc_device_read *read, const char *version);
-
 /* How many bytes of the file are needed. */
 size_t unc_field_room(const struct unc_device_read *read);
 

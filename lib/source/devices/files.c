@@ -68,12 +68,7 @@ struct files_source {
 	char version[64];
 };
 
-/* linux Documentation/ABI/testing/sysfs-devices-power: "suspended", also "suspending". */
 #define STATUS_ROOM 32
-static bool is_suspended(const char *status)
-{
-	return strncmp(status, "suspend", 7) == 0;
-}
 
 /* ---- opening ---- */
 
@@ -103,34 +98,20 @@ static int add_file(struct files_source *s, const struct uncore_pmu *pmu, const 
 	return f->fd >= 0 || f->fd == -ENOENT || f->fd == -ENODEV ? 0 : f->fd;
 }
 
-/* Adds the files of a path, whose parts may be globs. `directory` ends with a slash. */
+/* Adds the files of a path, which may be a glob. */
 static int add_files(struct files_source *s, struct counter *c, const struct uncore_pmu *pmu,
-		     const char *directory, const char *rest)
+		     const char *path)
 {
-	size_t n = strcspn(rest, "/"), number = 0;
-	const char *part = UNC_PATH("%.*s", (int)n, rest);
 	struct unc_names names = {0};
-	int r = 0;
+	size_t number;
+	int r = strpbrk(path, "*?[") ? unc_root_glob(s->base.root, path, &names)
+				     : unc_names_add(&names, path);
 
-	if (!strpbrk(rest, "*?[")) {
-		r = add_file(s, pmu, UNC_PATH("%s%s", directory, rest), unc_field_room(c->read),
-			     c->read->has_high, &number);
-		return r < 0 ? r : UNC_ADD(&c->files, &c->count, &number);
-	}
-	if (!strpbrk(part, "*?["))
-		return add_files(s, c, pmu, UNC_PATH("%s%s/", directory, part), rest + n + 1);
-	r = unc_root_list(s->base.root, directory, &names);
-	if (r == -ENOMEM || r == -EMFILE || r == -ENFILE)
-		return r;
-	r = 0;
 	for (size_t i = 0; r == 0 && i < names.count; i++) {
-		const char *path = UNC_PATH("%s%s%s", directory, names.items[i], rest + n);
-
-		if (unc_glob_matches(part, names.items[i]) && unc_root_exists(s->base.root, path))
-			r = add_files(s, c, pmu,
-				      UNC_PATH("%s%s%s", directory, names.items[i],
-					       rest[n] ? "/" : ""),
-				      rest[n] ? rest + n + 1 : "");
+		r = add_file(s, pmu, names.items[i], unc_field_room(c->read), c->read->has_high,
+			     &number);
+		if (r == 0)
+			r = UNC_ADD(&c->files, &c->count, &number);
 	}
 	unc_names_finish(&names);
 	return r;
@@ -151,54 +132,16 @@ static int find_files(struct files_source *s, struct counter *c)
 	}
 	if (c->directory != NO_FILE)
 		s->files[c->directory].is_directory = true;
-	return r < 0 ? r : add_files(s, c, c->pmu, UNC_PATH("%s/", c->pmu->directory), file);
+	return r < 0 ? r : add_files(s, c, c->pmu, UNC_PATH("%s/%s", c->pmu->directory, file));
 }
 
-/* The version of the device's files; "": there is only one. -ENODEV with a sentence. */
+/* The version of the device's files. -ENODEV with a sentence. */
 static int read_version(struct files_source *s, const struct uncore_pmu *pmu, struct unc_error *why)
 {
-	const char *path;
-	char *data = NULL;
-	size_t len = 0;
-	int r;
+	int r = s->known == pmu ? 0 : unc_device_read_version(pmu, s->base.root, s->version, why);
 
-	if (s->known == pmu)
-		return 0;
-	s->known = NULL;
-	s->version[0] = '\0';
-	if (!pmu->layout)
-		return 0;
-	path = UNC_PATH("%s/%s", pmu->directory, pmu->layout->file);
-	r = unc_root_read_bytes(s->base.root, path, 4096, &data, &len);
-	if (r < 0)
-		unc_fail(why, -r, "/%s cannot be read: %s", path, unc_errno_text(r));
-	else if (!unc_field_version(pmu->layout, data, len, s->version))
-		r = unc_fail(why, ENODEV, "/%s does not have its version", path);
-	else
-		s->known = pmu;
-	free(data);
+	s->known = r == 0 ? pmu : NULL;
 	return r;
-}
-
-/* Finds where this device has the count. -ENODEV with a sentence. */
-static int choose(const struct unc_event_def *event, const struct uncore_pmu *pmu,
-		  const char *version, const struct unc_device_read **out, struct unc_error *why)
-{
-	size_t size = strcspn(version, ":");
-
-	for (size_t i = 0; i < event->read_count; i++) {
-		const struct unc_device_read *read = &event->reads[i];
-
-		if (!unc_field_has_version(read, version))
-			continue;
-		*out = read;
-		return 0;
-	}
-	return unc_fail(why, ENODEV, "%s: version %.*s of /%s/%s%s%s%s does not have '%s'",
-			pmu->name, (int)size, version, pmu->directory,
-			pmu->layout ? pmu->layout->file : "", version[size] ? ", with " : "",
-			version[size] ? version + size + 1 : "", version[size] ? " bytes," : "",
-			event->name);
 }
 
 /* Restricts the counter to one link of the device, whose number is one of an array. -ENODEV, or
@@ -251,7 +194,7 @@ static int add_status(struct files_source *s, const struct uncore_pmu *pmu, size
 	r = add_file(s, pmu, path, STATUS_ROOM, false, number);
 	if (r < 0)
 		return r;
-	r = unc_root_read_line(s->base.root, path, &text) == 0 && is_suspended(text)
+	r = unc_root_read_line(s->base.root, path, &text) == 0 && unc_device_is_suspended(text)
 		    ? unc_fail(
 			      why, ENODEV,
 			      "%s is suspended, and reading it would wake it: begin while it is in "
@@ -275,8 +218,10 @@ static int open_counter(struct files_source *s, struct counter *c, struct uncore
 		     : unc_fail(&why, ENODEV, "%s has no such event", pmu->name);
 	if (r == 0)
 		r = read_version(s, pmu, &why);
-	if (r == 0)
-		r = choose(c->event, pmu, s->version, &c->read, &why);
+	if (r == 0) {
+		c->read = unc_device_find_read(pmu, s->base.root, c->event, s->version, &why);
+		r = c->read ? 0 : -ENODEV;
+	}
 	if (r == 0)
 		r = choose_link(s, c, plan, &why);
 	if (r == 0) {
@@ -417,7 +362,7 @@ static void read_file(const struct files_source *s, struct file *f)
 	f->len = 0;
 	f->data[0] = '\0';
 	f->at_ns = begin_ns;
-	f->why = status && is_suspended(status->data) ? "the device is suspended" : NULL;
+	f->why = status && unc_device_is_suspended(status->data) ? "the device is suspended" : NULL;
 	if (f->why)
 		return;
 	if (f->fd < 0) /* its device was removed: it may be back */
