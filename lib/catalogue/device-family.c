@@ -69,6 +69,7 @@ static const struct unc_field read_fields[] = {
 	UNC_FIELD("at", NUMBER, READ(at), .with = "file", .most = 65528),
 	UNC_FIELD("high", NUMBER, READ(high), .with = "at", .most = 65528),
 	UNC_FIELD("values", NUMBER, READ(values), .with = "file", .least = 1, .most = 1023),
+	UNC_FIELD("times", NUMBER, READ(times), .with = "file", .least = 2, .most = 1000000000),
 	UNC_FIELD("attribute", NUMBER, READ(attribute), .with = "file", .most = 1023),
 	UNC_FIELD("index", NUMBER, READ(index), .with = "attribute", .most = 1022),
 	UNC_FIELD("|field", NUMBER, READ(field), .least = 1, .most = UINT16_MAX),
@@ -116,6 +117,7 @@ static int finish_read(const struct unc_reader *r, const struct unc_yaml *map, v
 				       "'high'");
 	if ((bytes || read->has_attribute) && (read->line || read->column))
 		return unc_reader_fail(r, map, "a binary file has no lines");
+	read->times = read->times ? read->times : 1;
 	if (!read->column)
 		read->column = read->line ? 2 : 1;
 	return 0;
@@ -167,6 +169,8 @@ static void describe(const struct unc_device_read *read, struct unc_text *to)
 		unc_text_add(to, "NVML metric %u of GPM", read->gpm);
 	else if (read->call)
 		unc_text_add(to, "NVML");
+	if (read->times > 1)
+		unc_text_add(to, ", times %u", read->times);
 	if (read->versions)
 		unc_text_add(to, " (version %s)", read->versions);
 	if (read->cheap)
@@ -185,6 +189,9 @@ int unc_device_event(const struct unc_reader *r, const struct unc_yaml *map, voi
 		     (unsigned long long)unc_device_code(event->name));
 	event->terms = unc_yaml_keep(r->file, unc_text_take(&terms));
 	for (size_t i = 0; i < event->read_count; i++) {
+		/* A product would not wrap where its counter does. */
+		if (event->reads[i].times > 1 && !event->state)
+			return unc_reader_fail(r, map, "'times' is for a state, not for a count");
 		unc_text_add(&where, "%s", i ? "; else " : "");
 		describe(&event->reads[i], &where);
 	}

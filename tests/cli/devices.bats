@@ -67,9 +67,9 @@ put() {
 	local at version before after
 
 	at=$(a_gpu 0)
-	before='samples=4294967000 pcie_samples=7 memory_samples=4294967290 memory_peak=5325 memory_busy=40 energy=65536
+	before='samples=4294967000 pcie_samples=7 memory_samples=4294967290 memory_peak=5325 memory_busy=40 power=200 energy=65536
 		xgmi_read=5,6,-,8,9,10,11,12 xgmi_write=1,-,3,4,5,6,7,8 dram_reads=500 dram_writes=600'
-	after='samples=704 pcie_samples=20007 memory_samples=49994 memory_peak=5325 memory_busy=41 energy=131072
+	after='samples=704 pcie_samples=20007 memory_samples=49994 memory_peak=5325 memory_busy=41 power=65534 energy=131072
 		xgmi_read=1005,6,-,8,9,10,11,22 xgmi_write=101,-,3,4,5,6,2007,1008 dram_reads=501 dram_writes=601'
 	for version in 1.0 1.1 1.2 1.3 1.4 1.5 1.6:312 1.6:384 1.7 1.8 1.9 3.0; do
 		# shellcheck disable=SC2086 # words
@@ -77,7 +77,7 @@ put() {
 		# shellcheck disable=SC2086
 		counts -M 'device.*' -- "${MAKE[@]}" metrics $version "$at/gpu_metrics" $after
 		case $version in
-		1.*) [ "$(row device.memory.busy .value)" = 0.41 ] ;;
+		1.*) [ "$(row device.memory.busy .value) $(row device.power .value)" = '0.41 65534' ] ;;
 		3.0) [ "$(row device.memory.read.bandwidth .value) $(row device.memory.write.bandwidth .value)" = '501000000 601000000' ] ;;
 		esac
 		case $version in
@@ -208,6 +208,25 @@ row_of_link() {
 	says "version 1.6 .* with 344 bytes, does not have 'energy'"
 }
 
+@test "power of a GPU whose gpu_metrics does not have it is that of its hwmon" {
+	local at
+
+	at=$(a_gpu 0)
+	helper devices metrics 3.0 "$at/gpu_metrics"
+	refuses 3 "$UNCORE" --root "$TREE" --source files stat -M device.power 1 1
+	says "version 3.0 of .* does not have 'power'"
+	mkdir -p "$at/hwmon/hwmon7"
+	echo 15250000 >"$at/hwmon/hwmon7/power1_input"
+	counts -M device.power -- sh -c "echo 15500000 >$at/hwmon/hwmon7/power1_input"
+	[ "$(row device.power '[.quality, .value] | @tsv')" = $'measured\t15.5' ]
+	echo 9000000 >"$at/hwmon/hwmon7/power1_average"
+	counts -M device.power -- sleep 0.03
+	[ "$(row device.power .value)" = 9 ]
+	helper devices metrics 1.3 "$at/gpu_metrics" power=100
+	counts -M device.power -- sleep 0.03
+	[ "$(row device.power .value)" = 100 ]
+}
+
 @test "a device without an event has no row of its metrics, and list and explain say why" {
 	local at both
 
@@ -215,13 +234,13 @@ row_of_link() {
 	helper devices metrics 1.3 "$at/gpu_metrics" energy=1 memory_busy=5
 	helper devices metrics 1.8 "$both/gpu_metrics" energy=1 pcie_samples=1 samples=1 memory_samples=1 memory_peak=5 xgmi_read=1 xgmi_write=1
 	counts --no-merge -M 'device.*' -- sleep 0.03
-	[ "$(jq -r 'select(.pmu == "amd_gpu_0") | .name' <<<"$output" | sort | tr '\n' ' ')" = 'device.energy.power device.memory.busy ' ]
-	[ "$(jq -r 'select(.pmu == "amd_gpu_1") | .name' <<<"$output" | grep -c .)" = 7 ]
+	[ "$(jq -r 'select(.pmu == "amd_gpu_0") | .name' <<<"$output" | sort | tr '\n' ' ')" = 'device.energy.power device.memory.busy device.power ' ]
+	[ "$(jq -r 'select(.pmu == "amd_gpu_1") | .name' <<<"$output" | grep -c .)" = 8 ]
 	[ "$(jq -c 'select(.name and (.reason // "" | test("version")))' <<<"$output")" = '' ]
 	rm -r "$TREE/sys/class/drm/card1"
 	# The overview of a graphics card has only what it can have.
 	counts -- sleep 0.03
-	[ "$(jq -c 'select(.name) | [.name, .quality]' <<<"$output")" = $'["device.memory.busy","measured"]\n["device.energy.power","measured"]' ]
+	[ "$(jq -c 'select(.name) | [.name, .quality]' <<<"$output")" = $'["device.memory.busy","measured"]\n["device.power","unavailable"]\n["device.energy.power","measured"]' ]
 	expect 0 "$UNCORE" --root "$TREE" list metrics -j --all
 	[ "$(jq -r '.metrics[] | select(.name == "device.pcie.bandwidth" and .family == "amd-gpu") | .missing' <<<"$output")" = \
 		"amd_gpu_0: version 1.3 of /sys/class/drm/card0/device/gpu_metrics, with 120 bytes, does not have 'pcie_samples'" ]
@@ -547,6 +566,9 @@ measured 0 null' ] || fail "$rows"
 	rm "$at/dma/channel1"
 	expect 0 "$UNCORE" --data "$BATS_TEST_TMPDIR/data" --root "$TREE" --source files stat -j -M 'device.*' -- sleep 0.03
 	[ "$(row device.pcie.inbound.read.bandwidth .quality)" = measured ]
+	sed -i 's/column: 3/times: 3/' "$BATS_TEST_TMPDIR/data/acme.yaml"
+	refuses 1 "$UNCORE" --data "$BATS_TEST_TMPDIR/data" --root "$TREE" list
+	says "acme.yaml:.*'times' is for a state, not for a count"
 }
 
 # The disk and the interfaces of this machine. What other programs move at the same time is in both counts: between the

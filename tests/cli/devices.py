@@ -17,7 +17,7 @@ SIZES = {"B": 1, "H": 2, "I": 4, "Q": 8}
 # linux drivers/gpu/drm/amd/include/kgd_pp_interface.h, struct gpu_metrics_vN: types of members in their order. A name
 # before a colon is a member that the tests set, a number behind the type an array.
 OLD_CLOCKS = "H14 I H"
-OLD = "H6 H memory_busy:H H H"
+OLD = "H6 H memory_busy:H H power:H"
 MI300_LINKS = "H H H H I memory_samples:I pcie_samples:Q Q Q Q Q"
 XGMI = "xgmi_read:Q8 xgmi_write:Q8"
 CLOCKS = "H8 H4 H4 H4 H"  # of graphics, system, video, display and memory, MI300
@@ -26,11 +26,11 @@ LAYOUTS = {
     "1.1": f"{OLD} energy:Q Q {OLD_CLOCKS} H H H I I H4",
     "1.2": f"{OLD} energy:Q Q {OLD_CLOCKS} H H H I I H4 Q",
     "1.3": f"{OLD} energy:Q Q {OLD_CLOCKS} H H H I I H4 Q H3 H Q",
-    "1.4": f"H3 H H memory_busy:H H4 energy:Q Q I I {MI300_LINKS} {XGMI} Q {CLOCKS} H",
-    "1.5": f"H3 H H memory_busy:H H4 H32 energy:Q Q I I {MI300_LINKS} I I {XGMI} Q {CLOCKS} H",
-    "1.6:384": f"H3 H H memory_busy:H H4 H32 energy:Q Q samples:I I5 I I {MI300_LINKS} I I {XGMI} Q {CLOCKS} H",
-    "1.6:312": f"H3 H H memory_busy:H energy:Q Q samples:I I5 I {MI300_LINKS} I I {XGMI} Q {CLOCKS} H",
-    "1.7": f"H3 H H memory_busy:H memory_peak:Q energy:Q Q samples:I I5 I {MI300_LINKS} I I {XGMI} H8 H Q {CLOCKS} H I",
+    "1.4": f"H3 power:H H memory_busy:H H4 energy:Q Q I I {MI300_LINKS} {XGMI} Q {CLOCKS} H",
+    "1.5": f"H3 power:H H memory_busy:H H4 H32 energy:Q Q I I {MI300_LINKS} I I {XGMI} Q {CLOCKS} H",
+    "1.6:384": f"H3 power:H H memory_busy:H H4 H32 energy:Q Q samples:I I5 I I {MI300_LINKS} I I {XGMI} Q {CLOCKS} H",
+    "1.6:312": f"H3 power:H H memory_busy:H energy:Q Q samples:I I5 I {MI300_LINKS} I I {XGMI} Q {CLOCKS} H",
+    "1.7": f"H3 power:H H memory_busy:H memory_peak:Q energy:Q Q samples:I I5 I {MI300_LINKS} I I {XGMI} H8 H Q {CLOCKS} H I",
     "3.0": "H H H16 H H H H8 H16 dram_reads:H dram_writes:H H H Q I H I I I I H16 H H H H8 H16 H2 I7 I",
 }
 LAYOUTS["1.6"] = LAYOUTS["1.6:312"]
@@ -39,7 +39,7 @@ LAYOUTS["1.8"] = LAYOUTS["1.7"]
 LENGTHS = {"1.0": 80, "1.1": 96, "1.2": 104, "1.3": 120, "1.4": 288, "1.5": 360, "1.6": 312, "1.6:312": 312, "1.6:384": 384,
            "1.7": 2208, "1.8": 3872}
 # The attributes of 1.9 by number: type and how many values; 6 is 64 bits, 4 is 32, 2 is 16.
-ATTRIBUTES = {0: (2, 1), 1: (2, 1), 2: (2, 1), 3: (2, 1), 4: (2, 1), 5: (2, 1, "memory_busy"), 6: (6, 1, "memory_peak"),
+ATTRIBUTES = {0: (2, 1), 1: (2, 1), 2: (2, 1), 3: (2, 1, "power"), 4: (2, 1), 5: (2, 1, "memory_busy"), 6: (6, 1, "memory_peak"),
               7: (6, 1, "energy"), 8: (6, 1), 9: (4, 1, "samples"), 10: (4, 1), 16: (2, 1), 17: (2, 1), 20: (4, 1),
               21: (4, 1, "memory_samples"), 22: (6, 1, "pcie_samples"), 23: (6, 1), 29: (6, 8, "xgmi_read"),
               30: (6, 8, "xgmi_write"), 31: (2, 8), 32: (6, 1)}

@@ -509,7 +509,7 @@ static void read_counter(const struct files_source *s, const struct counter *c,
 		    value == UINT64_MAX >> (64 - c->event->saturates))
 			into->why = "the counter stands at its greatest value until it is reset";
 		into->lost = into->why;
-		into->raw += value;
+		into->raw += value * c->read->times;
 		into->at_ns = f->at_ns;
 		into->took_ns += f->took_ns;
 	}
