@@ -122,13 +122,17 @@ static bool spans_sockets(const struct uncore_pmu *pmu, const struct unc_topolog
 	return spans;
 }
 
-/* The NUMA node of the root port in the PMU's name, or of the PMU's parent in the device tree; -1:
- * the firmware gives none. */
+/* The NUMA node of the PCI function that the PMU belongs to, of the root port in its name, or of
+ * its parent in the device tree; -1: the firmware gives none. */
 static int device_node(const struct uncore_pmu *pmu)
 {
 	const struct unc_family *f = pmu->family;
 	uint64_t port = UINT64_MAX;
 
+	if (pmu->pci)
+		return unc_root_read_int(pmu->root,
+					 UNC_PATH("sys/bus/pci/devices/%s/numa_node", pmu->pci),
+					 INT_MAX, -1);
 	for (size_t i = 0; i < f->pattern_count && port == UINT64_MAX; i++)
 		if (!unc_pattern_value(f->patterns[i].name, pmu->name, "sbdf", &port))
 			port = UINT64_MAX;

@@ -254,6 +254,23 @@ row_of_link() {
 	says 'amd_gpu_0 is suspended, and reading it would wake it'
 }
 
+@test "a device has the socket of its NUMA node" {
+	local at node
+
+	at=$(a_gpu 0)
+	helper devices metrics 1.3 "$at/gpu_metrics" energy=1
+	echo 0-1 | tee "$TREE"/sys/devices/system/cpu/{online,present,possible} >/dev/null
+	mkdir -p "$TREE/sys/devices/system/cpu/cpu1/topology" "$TREE"/sys/devices/system/node/node{0,1}
+	echo 1 >"$TREE/sys/devices/system/cpu/cpu1/topology/physical_package_id"
+	echo 0-1 | tee "$TREE"/sys/devices/system/node/{online,possible,has_cpu} >/dev/null
+	for node in 0 1; do echo $node >"$TREE/sys/devices/system/node/node$node/cpulist"; done
+	for node in 0 1 -1; do
+		echo $node >"$at/numa_node"
+		counts --no-merge -M device.energy.power -- sleep 0.03
+		[ "$(row device.energy.power .socket)" = "$([ $node -ge 0 ] && echo $node || echo null)" ]
+	done
+}
+
 @test "gpu_metrics: a file that is cut off, empty, grows or is all ones" {
 	local at
 
