@@ -219,7 +219,8 @@ const char *uncore_pmu_place(const struct uncore_pmu *p);
 /* Whether it is a device that counts itself, in files or by its vendor's library, and not a PMU of
  * the kernel. */
 bool uncore_pmu_is_device(const struct uncore_pmu *p);
-/* The PCI function of such a device. NULL: a PMU, or the device is not behind PCI. */
+/* The PCI function of such a device, or of a PMU that counts only this function, such as that of a
+ * GPU's driver. NULL: another PMU, or the device is not behind PCI. */
 const struct uncore_device *uncore_pmu_device(const struct uncore *u, const struct uncore_pmu *p);
 /* The directory of the files in which such a device counts, below the root:
  * "sys/class/nvme/nvme0". NULL: it counts in no files. */

@@ -38,7 +38,7 @@ def index_of(path):
         if key == "family":
             family = value
         elif inside == "pmus:" and key == "  - name":
-            pmus.append([value, None])
+            pmus.append([value, None, None])
         elif inside == "pmus:" and key == "    identifier":
             pmus[-1][1] = value
         elif inside == "models:" and line[:1] == " " and "/" in value:

@@ -55,6 +55,9 @@ struct unc_file {
 struct unc_pattern {
 	const char *name;       /* "uncore_imc_{channel}": each {word} stands for a number */
 	const char *identifier; /* such a pattern, or NULL */
+	/* A path whose last part is the PCI function that the PMU belongs to, if it exists; or
+	 * NULL. */
+	const char *device;
 };
 
 /* What tells whether a machine has PMUs of a data file, so that only those files are parsed. */

@@ -387,15 +387,32 @@ int uncore_duration_parse(const char *text, uint64_t plain_ns, uint64_t *ns)
 	return 0;
 }
 
+/* Takes a PCI function with underscores, "0000_03_00.0", as the number that {sbdf} has. */
+static bool take_function(const char **text, uint64_t *out)
+{
+	uint64_t domain, bus, device, function;
+
+	if (!unc_take_digits(text, 16, 8, &domain) || *(*text)++ != '_' ||
+	    !unc_take_digits(text, 16, 2, &bus) || *(*text)++ != '_' ||
+	    !unc_take_digits(text, 16, 2, &device) || *(*text)++ != '.' ||
+	    !unc_take_digits(text, 16, 1, &function) || device > 31 || function > 7)
+		return false;
+	*out = domain << 16 | bus << 8 | device << 3 | function;
+	return true;
+}
+
 bool unc_pattern_value(const char *pattern, const char *name, const char *word, uint64_t *value)
 {
 	while (*pattern) {
 		if (*pattern == '{') {
 			size_t len = strcspn(++pattern, "}");
 			unsigned base = strncmp(pattern, "sbdf}", 5) == 0 ? 16 : 10;
+			bool is_function = strncmp(pattern, "pci}", 4) == 0;
 			uint64_t number;
 
-			if (!pattern[len] || !unc_take_digits(&name, base, SIZE_MAX, &number))
+			if (!pattern[len] ||
+			    !(is_function ? take_function(&name, &number)
+					  : unc_take_digits(&name, base, SIZE_MAX, &number) > 0))
 				return false;
 			if (word && strlen(word) == len && memcmp(pattern, word, len) == 0)
 				*value = number;

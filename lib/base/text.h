@@ -116,7 +116,8 @@ int unc_scan_double(const char *text, const char **end, double *out);
 
 /* True when a pattern such as "nvidia_pcie_pmu_{socket}_rc_{rc}" describes the name. *value is then
  * the number that stands for {word}, and as it was without such a word. {sbdf} is a PCI address as
- * the kernel writes it into names: hexadecimal, without zeros. */
+ * the kernel writes it into names: hexadecimal, without zeros; {pci} is one with underscores,
+ * "0000_03_00.0", and has the same number. */
 bool unc_pattern_value(const char *pattern, const char *name, const char *word, uint64_t *value);
 #define unc_pattern_matches(pattern, name) unc_pattern_value(pattern, name, NULL, NULL)
 

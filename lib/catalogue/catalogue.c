@@ -45,16 +45,17 @@ static int add_file(struct unc_catalogue *c, struct unc_yaml_file *file, struct 
 	return r < 0 ? r : unc_catalogue_add(c, f, e);
 }
 
-static bool recognises(const struct unc_pattern *patterns, size_t count,
-		       const struct uncore_pmu *pmu)
+/* The pattern that the PMU has; NULL: none of them. */
+static const struct unc_pattern *recognise(const struct unc_pattern *patterns, size_t count,
+					   const struct uncore_pmu *pmu)
 {
 	for (size_t i = 0; i < count; i++)
 		if (unc_pattern_matches(patterns[i].name, pmu->name) &&
 		    (!patterns[i].identifier ||
 		     (pmu->identifier &&
 		      unc_pattern_matches(patterns[i].identifier, pmu->identifier))))
-			return true;
-	return false;
+			return &patterns[i];
+	return NULL;
 }
 
 /* The family may have one of the PMUs. */
@@ -63,7 +64,7 @@ static bool has_one_of(const struct unc_index *index, void *context)
 	const struct unc_pmus *pmus = context;
 
 	for (size_t i = 0; i < pmus->count; i++)
-		if (recognises(index->pmus, index->count, &pmus->items[i]))
+		if (recognise(index->pmus, index->count, &pmus->items[i]))
 			return true;
 	return false;
 }
@@ -169,6 +170,26 @@ static void join(struct uncore_pmu *pmu, const struct unc_family *f)
 		pmu->adds_at_reads |= f->bugs[b].adds_at_reads;
 }
 
+/* The PCI function of a PMU that belongs to one. -ENOMEM. */
+static int find_function(struct uncore_pmu *pmu, const struct unc_family *f)
+{
+	const struct unc_pattern *pattern = recognise(f->patterns, f->pattern_count, pmu);
+	const char *slash = pattern->device ? strrchr(pattern->device, '/') : NULL;
+	struct unc_text text = {0};
+	uint64_t at = UINT64_MAX;
+
+	if (slash && unc_root_exists(pmu->root, pattern->device))
+		unc_text_add(&text, "%s", slash + 1);
+	if (unc_pattern_value(pattern->name, pmu->name, "pci", &at) && at != UINT64_MAX)
+		unc_text_add(&text, "%04x:%02x:%02x.%x", (unsigned)(at >> 16),
+			     (unsigned)(at >> 8 & 0xff), (unsigned)(at >> 3 & 0x1f),
+			     (unsigned)(at & 7));
+	if (!text.len)
+		return 0;
+	pmu->pci = unc_yaml_keep(f->file, unc_text_take(&text));
+	return pmu->pci ? 0 : -ENOMEM;
+}
+
 int unc_catalogue_match(struct unc_catalogue *c, struct unc_pmus *pmus, struct unc_error *e)
 {
 	int r = unc_catalogue_add_built_in(c, has_one_of, pmus, e);
@@ -182,10 +203,12 @@ int unc_catalogue_match(struct unc_catalogue *c, struct unc_pmus *pmus, struct u
 			if (pmu->source != UNC_SOURCE_KERNEL
 				    ? pmu->family != f
 				    : pmu->family || !f->on_this_cpu ||
-					      !recognises(f->patterns, f->pattern_count, pmu))
+					      !recognise(f->patterns, f->pattern_count, pmu))
 				continue;
 			join(pmu, f);
-			if (UNC_ADD(&f->pmus, &f->pmu_count, &pmu) < 0)
+			if (pmu->source == UNC_SOURCE_KERNEL && find_function(pmu, f) < 0)
+				r = unc_nomem(e);
+			if (r == 0 && UNC_ADD(&f->pmus, &f->pmu_count, &pmu) < 0)
 				r = unc_nomem(e);
 		}
 		if (r == 0 && f->pmu_count && unc_family_find_bugs(f, c->kernel) < 0)

@@ -52,6 +52,7 @@ static int check_file(const struct unc_reader *r, const struct unc_yaml *node, v
 static const struct unc_field pattern_fields[] = {
 	UNC_FIELD("!name", TEXT, UNC_AT(struct unc_pattern, name)),
 	UNC_FIELD("identifier", TEXT, UNC_AT(struct unc_pattern, identifier)),
+	UNC_FIELD("device", TEXT, UNC_AT(struct unc_pattern, device), .check = unc_device_path),
 	UNC_END,
 };
 
@@ -407,6 +408,7 @@ static const struct unc_field event_fields[] = {
 	UNC_FIELD("alias", TEXT, EVENT(alias), .check = check_alias),
 	UNC_FIELD("terms", TEXT, EVENT(terms), .check = unc_family_terms),
 	UNC_FIELD("cases", ANY),
+	UNC_FIELD("has", TEXT, EVENT(has), .check = unc_device_path),
 	UNC_FIELD("read", ANY, .check = unc_device_reads),
 	UNC_FIELD("state", BOOL, EVENT(state), .with = "read"),
 	UNC_FIELD("saturates", NUMBER, EVENT(saturates), .with = "read", .least = 8, .most = 64),

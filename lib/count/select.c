@@ -325,7 +325,7 @@ static int try_pmu(struct uncore_monitor *m, struct unc_query *q, const struct u
 		r = add_metric_on(m, q, pmu, why);
 		counted = r == 0;
 	}
-	if (!q->filtered || pmu->source != UNC_SOURCE_KERNEL || (r < 0 && r != -ENODEV))
+	if (!q->filtered || unc_pmu_is_own(pmu) || (r < 0 && r != -ENODEV))
 		return r;
 	ports = unc_filters_requested_ports(m, pmu);
 	if (counted)
@@ -465,7 +465,7 @@ static int add_metric(struct uncore_monitor *m, const struct uncore_metric *metr
 		/* Another PMU may have the port or device of the filter. */
 		r = q->filtered ? 0 : unc_query_add_pmu_gap(m, q, f->pmus[i], why.text);
 	}
-	if (r == 0 && f->source == UNC_SOURCE_KERNEL)
+	if (r == 0 && !(f->pmu_count && unc_pmu_is_own(f->pmus[0])))
 		r = q->filtered ? find_port_gaps(m, q, &requested) : unc_query_find_gaps(m, q);
 	if (r == 0)
 		r = q->target_count ? note_metric(m, q, &unsuited)

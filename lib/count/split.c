@@ -540,7 +540,7 @@ int unc_filters_encode(struct uncore_monitor *m, struct unc_query *q,
 		if (values[i].text && !x.family->filters[i].title && !unc_filter_words[i].picks)
 			return refuse_kind(&x, (enum unc_filter_kind)i);
 	/* A device counts itself, and nothing of it but links is separate. */
-	if (x.pmu->source != UNC_SOURCE_KERNEL)
+	if (unc_pmu_is_own(x.pmu))
 		return m->filters.picks && !is_picked(m, x.pmu) ? 0
 								: encode_links(m, q, whole, why);
 	if (m->filters.text && !x.restrictable)

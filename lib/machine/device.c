@@ -111,7 +111,16 @@ bool unc_device_lacks(const struct uncore_pmu *pmu, const struct unc_event_def *
 {
 	/* Reading at first use is not a change for the caller. */
 	struct uncore_pmu *p = (struct uncore_pmu *)pmu;
+	const char *path;
 
+	if (event->has && p->root) {
+		path = p->pci ? UNC_PATH("sys/bus/pci/devices/%s/%s", p->pci, event->has) : "";
+		if (*path && unc_root_exists(p->root, path))
+			return false;
+		unc_fail(why, ENODEV, "%s does not have '%s': its PCI function has no %s", p->name,
+			 event->name, event->has);
+		return true;
+	}
 	if (!event->read_count || p->source != UNC_SOURCE_FILES || !p->root)
 		return false;
 	if (!p->version_read)

@@ -263,6 +263,8 @@ static int add_defs(struct uncore_pmu *p)
 
 		if (def->other_model || unc_pmu_alias(p, def->name) || unc_pmu_term(p, def->name))
 			continue;
+		if (def->has && unc_device_lacks(p, def, NULL))
+			continue;
 		if (!driver &&
 		    (def->kernel_scale || !def->terms || !unc_pmu_has_terms(p, def->terms)))
 			continue;

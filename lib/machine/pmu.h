@@ -96,6 +96,7 @@ struct unc_event_def {
 	const char *name, *title, *evidence;
 	const char *alias; /* the kernel's name, which is tried first; NULL: none */
 	const char *terms; /* format terms; NULL: none */
+	const char *has;   /* a path that the PCI function of the PMU must have; NULL: none */
 	bool kernel_scale; /* the value is multiplied by the alias's .scale */
 	const char *where; /* for a device: `reads` in words; else NULL */
 	bool always;       /* never idle: if it does not move for long, the counter is stuck */
@@ -137,7 +138,8 @@ struct uncore_pmu {
 	/* With UNC_CPU_NODE: the node of its device; -1: unknown. */
 	int node;
 	enum unc_source_kind source;
-	/* For a device: the PCI function that it belongs to, "0000:17:00.0"; NULL: none. */
+	/* The PCI function that it belongs to, "0000:17:00.0", of a device or of a PMU that its
+	 * driver registers for it; NULL: none. */
 	const char *pci;
 	const struct unc_device_layout *layout; /* the same; NULL: there is only one */
 	const char *runtime_status; /* the same: the file with its state of power; NULL: none */
@@ -200,6 +202,12 @@ static inline size_t unc_pmu_mask(const struct uncore_pmu *p)
 
 bool unc_pmu_has_cpu(const struct uncore_pmu *p, int cpu);
 
+/* Whether it counts only its own device, so that a row of it needs no filter by device. */
+static inline bool unc_pmu_is_own(const struct uncore_pmu *p)
+{
+	return p->source != UNC_SOURCE_KERNEL || p->pci;
+}
+
 /* The term of a device's events, with all bits of the first configuration word. */
 #define UNC_DEVICE_TERM "event"
 /* The term for some of the device's links: a bit for each; 0: all of them together. */
@@ -256,8 +264,9 @@ const struct unc_device_read *unc_device_find_read(const struct uncore_pmu *p,
 						   const struct unc_root *root,
 						   const struct unc_event_def *event,
 						   const char *version, struct unc_error *why);
-/* True, with a sentence, if the device cannot have the event. Its version is read once, at first
- * use; a device whose version cannot be read now, such as a suspended one, may have all events. */
+/* True, with a sentence, if the device, or the PMU of one, cannot have the event. The version of a
+ * device's files is read once, at first use. A device whose version cannot be read now, such as a
+ * suspended one, may have all events. */
 bool unc_device_lacks(const struct uncore_pmu *p, const struct unc_event_def *event,
 		      struct unc_error *why);
 

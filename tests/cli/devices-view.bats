@@ -277,3 +277,72 @@ verdicts() {
 	"${tmux[@]}" kill-server || true
 	shows 'pcie\.inbound\.read\.bandwidth .*port 0000:37:01\.0: nvme0 nvme0n1 +2\.060 GB/s !.*nvme0: 0000:38:00\.0 nvme0 .* +2\.048 GB/s +13\.0 %'
 }
+
+@test "Intel GPUs: what the PMUs of i915 and xe count belongs to the device of its other counters" {
+	local sim=sim:$BATS_FILE_TMPDIR/intel-gpus.yaml,step=1s machine=$BATS_FILE_TMPDIR/intel-gpus.txt pmus
+
+	expect 0 "$UNCORE" --source "$sim" stat -j --no-merge -M 'device.*' -I 1s --interval-count 1
+	[ "$(jq -r 'select(.pmu == "i915" and .value != 0) | "\(.name[7:]) \(.value)"' <<<"$output")" = 'engine.render.utilization 0.25
+clock.frequency 600000000
+clock.requested.frequency 700000000
+sleep.ratio 0.5
+interrupts 100' ]
+	[ "$(jq -r 'select(.pmu == "i915_0000_49_00.0" and .value != 0) | "\(.name[7:]) \(.value)"' <<<"$output" | head -5)" = 'engine.render.utilization 0.75
+engine.compute.utilization 0.4
+engine.copy.utilization 0.1
+engine.video.utilization 0.2
+engine.video1.utilization 0.3' ]
+	[ "$(jq -r 'select(.pmu == "xe_0000_4a_00.0") | "\(.name[7:]) \(.value)"' <<<"$output")" = 'engine.render.utilization 0.25
+engine.compute.utilization 0.5
+engine.copy.utilization 0.1
+engine.video.utilization 0.75
+engine.enhance.utilization 0
+sleep.ratio 0.2
+sleep.media.ratio 0.9' ]
+	# Ticks are added up before they are divided; a share of time is that of a mean GPU.
+	expect 0 "$UNCORE" --source "$sim" stat -j -M intel-gpu-i915/device.engine.render.utilization -I 1s --interval-count 1
+	[ "$(jq 'select(.name) | .value' <<<"$output")" = 0.5 ]
+
+	expect 0 "$UNCORE" --source "$sim" stat -j --no-merge -M 'device.*' --device 0000:4a:00.0 -I 1s --interval-count 1
+	pmus=$(jq -r 'select(.name) | .pmu' <<<"$output" | sort -u | tr '\n' ' ')
+	[ "$pmus" = 'intel_gpu_0 intel_gpu_energy_0 xe_0000_4a_00.0 ' ] || fail "$pmus"
+	[ "$(jq -r 'select(.name) | .device' <<<"$output" | sort -u)" = 0000:4a:00.0 ]
+	expect 0 "$UNCORE" --source "$sim" stat -j --no-merge -M 'device.engine.render.*' --port 0000:48:02.0 -I 1s --interval-count 1
+	[ "$(jq -r 'select(.name) | .pmu' <<<"$output")" = i915_0000_49_00.0 ]
+	expect 0 "$UNCORE" --root "$machine" topo
+	shows $'0000:4a:00\\.0 card3 .*\\(xe\\); counts itself: intel_gpu_0,[ \n]+intel_gpu_energy_0,[ \n]+xe_0000_4a_00\\.0\n' \
+		$'0000:49:00\\.0 card2 [^\n]*; counts itself: i915_0000_49_00\\.0\n' $'0000:00:02\\.0 card1 [^\n]*; counts itself: i915\n'
+}
+
+@test "Intel GPUs: xe's events have the numbers of the kernel, and engines that a GPU does not have are missing" {
+	local tree=$BATS_TEST_TMPDIR/tree gt
+
+	unpack "$BATS_FILE_TMPDIR/intel-gpus.txt" "$tree"
+	# linux drivers/gpu/drm/xe/xe_pmu.c: GT in bits 63:60, class in 27:20, instance in 19:12, event in 11:0
+	expect 0 "$UNCORE" --root "$tree" explain -j 'intel-gpu-xe/device.*'
+	[ "$(jq -r '.. | objects | select(.config?) | "\(.name) \(.config[0])"' <<<"$output")" = 'render_active 0x2
+render_total 0x3
+compute_active 0x400002
+compute_total 0x400003
+copy_active 0x100002
+copy_total 0x100003
+video_active 0x1000000000200002
+video_total 0x1000000000200003
+enhance_active 0x1000000000300002
+enhance_total 0x1000000000300003
+c6 0x1
+media_c6 0x1000000000000001' ]
+	gt=$(echo "$tree"/sys/devices/pci*/0000:48:03.0/0000:4a:00.0/tile0/gt1)
+	rm -r "$gt/engines/vecs"
+	expect 0 "$UNCORE" --root "$tree" list metrics -j --all
+	[ "$(jq -r '.metrics[] | select(.family == "intel-gpu-xe" and .missing) | .missing' <<<"$output")" = \
+		"xe_0000_4a_00.0 does not have 'enhance_active': its PCI function has no tile0/gt1/engines/vecs" ]
+	rm -r "$gt"
+	expect 0 "$UNCORE" --root "$tree" list metrics -j --all
+	[ "$(jq -r '.metrics[] | select(.family == "intel-gpu-xe" and .missing) | .name' <<<"$output" | tr '\n' ' ')" = \
+		'device.engine.video.utilization device.engine.enhance.utilization device.sleep.media.ratio ' ]
+	# Built-in graphics whose function has another driver, or another place, belongs to no known device.
+	rm "$tree/sys/bus/pci/drivers/i915/0000:00:02.0"
+	expect 0 "$UNCORE" --root "$tree" topo
+	[[ $output != *'counts itself: i915'$'\n'* ]]
+}
