@@ -69,6 +69,7 @@ static const struct unc_field read_fields[] = {
 	UNC_FIELD("at", NUMBER, READ(at), .with = "file", .most = 65528),
 	UNC_FIELD("high", NUMBER, READ(high), .with = "at", .most = 65528),
 	UNC_FIELD("values", NUMBER, READ(values), .with = "file", .least = 1, .most = 1023),
+	UNC_FIELD("bits", NUMBER, READ(bits), .with = "file", .least = 8, .most = 63),
 	UNC_FIELD("times", NUMBER, READ(times), .with = "file", .least = 2, .most = 1000000000),
 	UNC_FIELD("attribute", NUMBER, READ(attribute), .with = "file", .most = 1023),
 	UNC_FIELD("index", NUMBER, READ(index), .with = "attribute", .most = 1022),

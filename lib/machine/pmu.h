@@ -51,6 +51,7 @@ struct unc_device_read {
 	unsigned bytes; /* 0: text */
 	unsigned at, high;
 	unsigned values; /* so many adjacent numbers are added up; 0: one */
+	unsigned bits;   /* after which this one wraps; 0: those of the event */
 	unsigned times;  /* the number is multiplied by this, for alternatives in other units */
 	bool has_high;
 	/* Binary, as a list of attributes: the number of the attribute, and which of its

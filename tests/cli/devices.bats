@@ -208,6 +208,21 @@ row_of_link() {
 	says "version 1.6 .* with 344 bytes, does not have 'energy'"
 }
 
+@test "gpu_metrics: energy of 64 bits in an interval in which 32 bits would have wrapped" {
+	local at version
+
+	at=$(a_gpu 0)
+	for version in 1.4 1.5 1.6 1.7 1.8 1.9; do
+		helper devices metrics $version "$at/gpu_metrics" energy=4294967290
+		counts -M device.energy.power -- "${MAKE[@]}" metrics $version "$at/gpu_metrics" energy=12884901880
+		[ "$(row device.energy.power .quality) $(input device.energy.power energy)" = 'measured 8589934590' ]
+	done
+	# That of graphics cards has 32.
+	helper devices metrics 1.3 "$at/gpu_metrics" energy=4294967290
+	counts -M device.energy.power -- "${MAKE[@]}" metrics 1.3 "$at/gpu_metrics" energy=10
+	[ "$(row device.energy.power .quality) $(input device.energy.power energy)" = 'measured 16' ]
+}
+
 @test "power of a GPU whose gpu_metrics does not have it is that of its hwmon" {
 	local at
 
@@ -439,12 +454,24 @@ measured 0 null' ] || fail "$rows"
 		vlan,7 1 - yes
 		{odd}* 1 - yes
 		nvme0 1 - yes
+		lan1 1 p0 yes
+		azure0 1 - yes
+		azvf0 1 - yes
+		bonded 1 - yes
 	END
+	# A port of a switch chip; an interface of Hyper-V with the virtual function that it has; a member of a bond.
+	printf 'DEVTYPE=dsa\nINTERFACE=lan1\nIFINDEX=7\n' >"$TREE/sys/class/net/lan1/uevent"
+	rm "$TREE/sys/class/net/azure0/device"
+	mkdir -p "$TREE/sys/devices/vmbus"
+	printf 'DRIVER=hv_netvsc\nMODALIAS=vmbus:63\n' >"$TREE/sys/devices/vmbus/uevent"
+	ln -s ../../../devices/vmbus "$TREE/sys/class/net/azure0/device"
+	ln -s ../azure0 "$TREE/sys/class/net/azvf0/master"
+	ln -s ../bond0 "$TREE/sys/class/net/bonded/master"
 	mkdir -p "$TREE/sys/class/nvme/nvme0/nvme0n1"
 	echo pcie >"$TREE/sys/class/nvme/nvme0/transport"
 	echo 0 0 0 0 >"$TREE/sys/class/nvme/nvme0/nvme0n1/stat"
 	expect 0 "$UNCORE" --root "$TREE" list pmus -j
-	[ "$(jq -c '[.pmus[].name]' <<<"$output")" = '["_odd__","eth0","nvme0","nvme_nvme0","vlan_7"]' ] || fail names
+	[ "$(jq -c '[.pmus[].name]' <<<"$output")" = '["_odd__","azure0","bonded","eth0","nvme0","nvme_nvme0","vlan_7"]' ] || fail names
 	counts -e '_odd__/received_bytes/,nvme0/received_bytes/,vlan_7/received_bytes/' -- sh -c "
 		echo 5 >'$TREE/sys/class/net/{odd}*/statistics/rx_bytes'; echo 6 >$TREE/sys/class/net/nvme0/statistics/rx_bytes
 		echo 7 >$TREE/sys/class/net/vlan,7/statistics/rx_bytes"

@@ -174,8 +174,8 @@ static int choose_link(const struct files_source *s, struct counter *c,
 
 static unsigned width_of(const struct unc_event_def *event, const struct unc_device_read *read)
 {
-	if (event->bits)
-		return event->bits;
+	if (read->bits || event->bits)
+		return read->bits ? read->bits : event->bits;
 	return read->bytes && !read->has_high ? 8 * read->bytes : 64;
 }
 
