@@ -74,14 +74,28 @@ static const struct command ddio = {
 /* Includes metrics without a column, for which the PMUs have too few counters at once. */
 static const struct command mem_all = {"all", "Every metric of memory, in rounds",
 				       .metrics = "memory.*,cache.occupancy", .output = "memory"};
-static const struct command pcie_all = {"all",
-					"Every metric of PCIe, in rounds",
-					.metrics = "pcie.*",
-					.output = "ports",
-					.level = UNCORE_LEVEL_PORT,
-					.view = &ddio};
+static const struct command pcie_all = {
+	"all",
+	"Every metric of PCIe, in rounds",
+	.metrics = "pcie.inbound.read.bandwidth,pcie.inbound.write.bandwidth,"
+		   "pcie.outbound.read.bandwidth,pcie.outbound.write.bandwidth,"
+		   "pcie.inbound.read.latency,pcie.*,device.*,"
+		   "storage.*,network.*",
+	.output = "ports",
+	.level = UNCORE_LEVEL_PORT,
+	.view = &ddio};
 static const struct command link_all = {"all", "Every metric of links, in rounds",
-					.metrics = "link.*", .output = "links"};
+					.metrics = "link.*,device.link.*,device.c2c.*",
+					.output = "links"};
+
+/* The links to accelerators beside these. */
+static const struct command link_ends = {
+	"ends",
+	"Compare what links to GPUs count with what the GPUs count themselves",
+	.metrics = "link.in.read.bandwidth,link.in.write.bandwidth,device.c2c.*",
+	.output = "ends",
+	.level = UNCORE_LEVEL_INSTANCE,
+	.view = &link_all};
 
 static const struct command commands[] = {
 	{"stat", "Count metrics and events, once or every interval", .run = cmd_stat},
@@ -131,8 +145,8 @@ static const struct command commands[] = {
 	 .metrics = "link.out.bandwidth,link.in.bandwidth*,link.?.out.bandwidth,"
 		    "link.?.in.bandwidth,link.out.utilization*,else,link.in.read.requests,"
 		    "link.in.write.requests,link.out.read.requests,link.out.write.requests,"
-		    "else,link.*",
-	 .output = "links", .view = &link_all},
+		    "else,link.*,and,device.c2c.*,device.link.*",
+	 .output = "links", .view = &link_ends},
 	{"cache", "System-level caches and the fabric", .run = cmd_stat,
 	 .metrics = "cache.*,fabric.*"},
 	{"power", "Power, clocks of the uncore and temperatures", .run = cmd_stat,

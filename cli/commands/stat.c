@@ -501,6 +501,7 @@ int cmd_stat(struct cli *cli, int argc, char **argv)
 					     : preset && preset->output && !o.request.query_count
 						     ? preset->output
 						     : "text");
+	o.print.table = preset && preset->output ? output_find(preset->output) : NULL;
 	if (o.request.sample_ns && !o.print.output->record && !o.print.output->begin)
 		o.print.output = output_find("samples");
 	if (groups && o.request.level == UNCORE_LEVEL_MACHINE)

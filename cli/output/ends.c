@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Text of `pcie --ends`: what a root port counts beside what the devices below it count themselves.
- * It is no struct view, since a line has rows of several places. */
+/* `pcie --ends` and `link --ends`: what a root port or a link counts beside what its devices count
+ * themselves, as a table, and as fields of the port's records. It is no struct view, since a line
+ * has rows of several places. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,8 +16,11 @@
 
 /* The traffic of one kind at the two ends. */
 struct pair {
-	const struct uncore_row *port; /* of a root port, or of a PMU that counts several */
-	bool socket;                   /* this PMU counts all devices of a socket */
+	/* The row of a root port, of a PMU that counts several, or of the first PMU of a link. */
+	const struct uncore_row *port;
+	double value; /* the sum over the PMUs of a link */
+	bool link;    /* it is one of a link, not of PCIe */
+	bool socket;  /* this PMU counts all devices of a socket */
 	/* The sum over the devices that count themselves, and its bounds. */
 	double sum, low, high;
 	size_t valued;                  /* devices with a value */
@@ -154,7 +158,7 @@ static void put_others(struct buffer *to, const struct out *out, const struct pa
 /* The verdict, and as a note what may be the reason. */
 static const char *judge(const struct out *out, const struct pair *p, struct buffer *note)
 {
-	double port = p->port->value;
+	double port = p->value;
 	auto_buffer others = {0};
 
 	if (!isfinite(port)) {
@@ -162,9 +166,12 @@ static const char *judge(const struct out *out, const struct pair *p, struct buf
 		return "cannot tell";
 	}
 	if (p->low > port * (1 + AGREE) + IDLE) {
-		buffer_puts(note, p->switched ? "peer-to-peer traffic below the switch"
-					      : "peer-to-peer traffic, small packets, or one of "
-						"them is wrong");
+		buffer_puts(note,
+			    p->link ? "CPUs access the device, which the port does not count, "
+				      "or one of them is wrong"
+			    : p->switched ? "peer-to-peer traffic below the switch"
+					  : "peer-to-peer traffic, small packets, or one of "
+					    "them is wrong");
 		return "device more";
 	}
 	if (p->valueless.len) {
@@ -185,6 +192,11 @@ static const char *judge(const struct out *out, const struct pair *p, struct buf
 	return "port more";
 }
 
+static double ratio_of(const struct pair *p)
+{
+	return p->value > 0 && p->valued ? p->sum / p->value : NAN;
+}
+
 static void put_pair(struct out *out, const struct pair *p)
 {
 	const struct uncore_row_place *place = p->port->place;
@@ -193,19 +205,23 @@ static void put_pair(struct out *out, const struct pair *p)
 					   .value = p->valued ? p->sum : NAN,
 					   .quality = p->valued && p->valueless.len ? UNCORE_PARTIAL
 										    : p->quality};
+	struct uncore_row port = *p->port;
 	struct table *t = &out->table;
 	auto_buffer note = {0};
 	const char *verdict = judge(out, p, &note);
 
+	port.value = p->value;
 	if (place->port)
 		table_cell(t, "%s", place->port->address);
+	else if (p->link && place->socket >= 0)
+		table_cell(t, "socket %d", place->socket);
 	else
 		out_place_cell(t, place);
 	table_cell(t, "%s", strstr(p->port->query->name, ".read.") ? "read" : "write");
-	out_value(t, p->port);
+	out_value(t, &port);
 	out_value(t, &devices);
-	if (p->port->value > 0 && p->valued)
-		table_cell(t, "%.3f", p->sum / p->port->value);
+	if (isfinite(ratio_of(p)))
+		table_cell(t, "%.3f", ratio_of(p));
 	else
 		table_cell(t, "-");
 	table_cell(t, "%s", verdict);
@@ -213,44 +229,112 @@ static void put_pair(struct out *out, const struct pair *p)
 	table_end_row(t, note.data);
 }
 
-static void put_legend(struct out *out, size_t pairs, size_t devices)
+static void put_legend(struct out *out, size_t pairs, size_t devices, bool links)
 {
 	if (!pairs) {
 		buffer_puts(out->to,
-			    devices ? "No device that counts itself is below a root port that is "
-				      "counted: there is nothing to compare.\n"
+			    devices ? "No device that counts itself is below a root port or link "
+				      "whose bytes are counted: there is nothing to compare.\n"
 				    : "No device here counts itself.\n");
 		return;
 	}
-	out_once(out, "read, write: devices read or write memory. RATIO: devices / port. The port "
-		      "also counts descriptors and completions.");
+	out_once(out, "read, write: devices read or write memory. RATIO: devices / port.");
+	if (links)
+		out_once(out, "The devices also count what CPUs read and write in them.");
+	else
+		out_once(out, "The port also counts descriptors and completions.");
 	if (out->frame.round_count > 1)
 		out_once(out, "The rounds were counted one after another: where traffic changes, "
 			      "the ends differ.");
-}
-
-/* Puts a line if a device below counts itself, too. */
-static bool put_row(struct out *out, const struct uncore_row *row)
-{
-	const char *kind = row->place->pmu ? uncore_pmu_place(row->place->pmu) : NULL;
-	struct pair p = {.port = row,
-			 .socket = !row->place->port &&
-				   (cli_same(kind, "fabric") || cli_same(kind, "socket"))};
-	bool has_devices;
-
-	add_devices(out, &p);
-	has_devices = p.names.len;
-	if (has_devices)
-		put_pair(out, &p);
-	buffer_free(&p.names);
-	buffer_free(&p.valueless);
-	return has_devices;
 }
 
 /* Whether it is what a port counts. */
 static bool is_port(const struct uncore_row *row)
 {
 	return !row->query->at_port && (row->place->port || row->place->pmu);
+}
+
+static const char *kind_of(const struct uncore_row *row)
+{
+	return row->place->port || !row->place->pmu ? NULL : uncore_pmu_place(row->place->pmu);
+}
+
+/* Whether two PMUs count parts of the traffic of one link. */
+static bool is_same_link(const struct uncore_row *a, const struct uncore_row *b)
+{
+	return cli_same(kind_of(a), "link") && cli_same(kind_of(b), "link") &&
+	       a->place->socket == b->place->socket && out_same_query(a, b);
+}
+
+/* Makes the pair of a row. False: no device counts this traffic itself, or the row has no pair of
+ * its own. The names are to be freed. */
+static bool make_pair(const struct out *out, const struct uncore_row *row, struct pair *p)
+{
+	const char *kind = kind_of(row);
+
+	*p = (struct pair){.port = row,
+			   .value = row->value,
+			   .link = cli_same(kind, "link"),
+			   .socket = cli_same(kind, "link") || cli_same(kind, "fabric") ||
+				     cli_same(kind, "socket")};
+	if (!is_port(row))
+		return false;
+	for (size_t i = 0; i < out->row_count && p->link; i++) {
+		const struct uncore_row *other = out->rows[i].row;
+
+		if (!is_same_link(other, row) || other == row)
+			continue;
+		if (other->number < row->number)
+			return false;
+		p->value += other->value;
+	}
+	add_devices(out, p);
+	return p->names.len;
+}
+
+static void free_pair(struct pair *p)
+{
+	buffer_free(&p->names);
+	buffer_free(&p->valueless);
+}
+
+/* Puts a line if a device below counts itself, too. */
+static bool put_row(struct out *out, const struct uncore_row *row)
+{
+	struct pair p;
+	bool is_pair = make_pair(out, row, &p);
+
+	if (is_pair)
+		put_pair(out, &p);
+	free_pair(&p);
+	return is_pair;
+}
+
+void ends_add_fields(const struct out *out, const struct uncore_row *row, struct field *fields,
+		     struct buffer *texts)
+{
+	const char *verdict = NULL;
+	struct pair p;
+	size_t names, reason;
+	bool is_pair = make_pair(out, row, &p);
+	auto_buffer note = {0};
+
+	if (is_pair)
+		verdict = judge(out, &p, &note);
+	names = texts->len;
+	buffer_add(texts, is_pair ? p.names.data : "", p.names.len + 1);
+	reason = texts->len;
+	buffer_add(texts, buffer_text(&note), note.len + 1);
+	while (fields->name)
+		fields++;
+	*fields++ = (struct field){"verdict", value_text(verdict)};
+	*fields++ = (struct field){"ratio", value_real(is_pair ? ratio_of(&p) : NAN)};
+	*fields++ = (struct field){"port_value", value_real(is_pair ? p.value : NAN)};
+	*fields++ = (struct field){"devices_value", value_real(p.valued ? p.sum : NAN)};
+	*fields++ = (struct field){"devices", value_text(is_pair ? texts->data + names : NULL)};
+	*fields++ = (struct field){"verdict_reason",
+				   value_text(note.len ? texts->data + reason : NULL)};
+	free_pair(&p);
 }
 
 /* Whether a row before it is of the same port. */
@@ -274,6 +358,7 @@ void ends_output_window(struct out *out)
 						      {"DEVICES", 0},
 						      {NULL, 0}};
 	size_t pairs = 0, devices = 0;
+	bool links = false;
 
 	out_text_header(out);
 	out_text_time(out);
@@ -282,6 +367,7 @@ void ends_output_window(struct out *out)
 		const struct uncore_row *row = out->rows[i].row;
 
 		devices += row->query->at_port != NULL;
+		links |= cli_same(kind_of(row), "link");
 		if (!is_port(row) || is_later(out, i))
 			continue;
 		for (size_t k = i; k < out->row_count; k++)
@@ -290,6 +376,6 @@ void ends_output_window(struct out *out)
 				pairs += put_row(out, out->rows[k].row);
 	}
 	table_print(&out->table, out->to);
-	put_legend(out, pairs, devices);
+	put_legend(out, pairs, devices, links);
 	out_reasons(out, NULL);
 }

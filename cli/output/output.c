@@ -31,7 +31,7 @@ const struct output outputs[] = {
 	{"ports", .window = view_output_window, .view = &ports_view, .sorts = ports_sorts},
 	{"ddio", .window = view_output_window, .view = &ddio_view},
 	{"check", .window = check_output_window},
-	{"ends", .window = ends_output_window},
+	{"ends", .window = ends_output_window, .add = ends_add_fields},
 	{"matrix", .window = matrix_output_window},
 	{"groups", .window = view_output_window, .view = &groups_view},
 	{"samples", .window = samples_output_window},
@@ -67,6 +67,7 @@ static void print_record(struct out *out, const struct out_row *kept)
 	bool event = !row->query->family;
 	bool counted = event && isfinite(row->value);
 	double scale = out_rate_scale(row);
+	auto_buffer texts = {0};
 	struct field fields[OUT_FIELDS_ROOM] = {
 		{"schema", value_count(JSON_SCHEMA)},
 		{"time", value_real(out->frame.time)},
@@ -108,6 +109,8 @@ static void print_record(struct out *out, const struct out_row *kept)
 	place_add(row->place, fields);
 	if (kept->distribution)
 		out_add_distribution(out, kept->distribution, scale, fields);
+	if (out->setup.table && out->setup.table->add)
+		out->setup.table->add(out, row, fields, &texts);
 	out->row = kept;
 	out->output->record(out, fields);
 	out->row = NULL;

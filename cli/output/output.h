@@ -42,6 +42,10 @@ struct output {
 	const char *const *sorts; /* keys of --sort, first the default; NULL: it has no order */
 	/* A bit for each level of rows that its table has at the same time; 0: one level. */
 	unsigned levels;
+	/* Appends what the table has of several rows to the fields of a row's record, where a
+	 * preset with this output is printed as records. `texts` keeps them. NULL: nothing. */
+	void (*add)(const struct out *out, const struct uncore_row *row, struct field *fields,
+		    struct buffer *texts);
 };
 
 extern const struct output outputs[];
@@ -63,6 +67,7 @@ struct out_setup {
 	const char *command_line; /* the command line of uncore */
 	const char *recorded;     /* the command line of a recording; NULL: it is not known */
 	const struct uncore_device *port; /* the root port of --check; NULL: none */
+	const struct output *table;       /* the preset's own output; NULL: none */
 };
 
 struct out_row {
@@ -182,6 +187,8 @@ void view_output_window(struct out *out);
 extern const char *const ports_sorts[];
 void check_output_window(struct out *out);
 void ends_output_window(struct out *out);
+void ends_add_fields(const struct out *out, const struct uncore_row *row, struct field *fields,
+		     struct buffer *texts);
 void matrix_output_window(struct out *out);
 void samples_output_window(struct out *out);
 void screens_output_window(struct out *out);

@@ -91,7 +91,8 @@ static struct out_setup setup_of(struct print *p)
 				  .command_line = p->cli->command_line,
 				  .recorded = replay ? replay->command_line : NULL,
 				  .command = r->when.command ? p->command.data : NULL,
-				  .port = p->o->port};
+				  .port = p->o->port,
+				  .table = p->o->table};
 }
 
 static int open_print(void *context)
@@ -164,8 +165,9 @@ static int take(void *context, const struct frame *f)
 	/* The head has the length of the first round, since the last one may be shorter. */
 	if (!f->round)
 		p->out.frame = *f;
-	/* A table gets the rows of all rounds, and is printed at the end of the run. */
-	if (p->o->output->record || f->round_count == 1)
+	/* A table gets the rows of all rounds, and is printed at the end of the run. So are records
+	 * with what the table has of several rows. */
+	if (f->round_count == 1 || (p->o->output->record && !(p->o->table && p->o->table->add)))
 		out_print(&p->out, f);
 	return is_collected(p) ? collect(p) : flush(p);
 }

@@ -11,8 +11,9 @@
 
 struct print_options {
 	const struct output *output;
-	const char *separator; /* between the cells of CSV */
-	const char *file;      /* NULL: standard output */
+	const struct output *table; /* the preset's own output; NULL: none */
+	const char *separator;      /* between the cells of CSV */
+	const char *file;           /* NULL: standard output */
 	bool append;
 	const char *sort; /* NULL: the default of the output */
 	bool summary;

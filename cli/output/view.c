@@ -118,7 +118,8 @@ static int compare_places(const void *a, const void *b)
 }
 
 /* Moves the rows that have a cell to the front, and returns their number. A cell has one row: the
- * row of a second family that counts the same is left to the table below. */
+ * row of a second family that counts the same is left to the table below. Where the columns are
+ * made, a cell has several, of which the first is printed. */
 static size_t take_rows(struct out *out)
 {
 	const struct view *v = out->output->view;
@@ -129,7 +130,7 @@ static size_t take_rows(struct out *out)
 		struct out_row row = rows[i];
 		size_t column = view_column(out, row.row);
 
-		for (k = 0; k < taken; k++)
+		for (k = v->make ? taken : 0; k < taken; k++)
 			if (v->same(rows[k].row, row.row) &&
 			    view_column(out, rows[k].row) == column)
 				break;
@@ -188,7 +189,7 @@ void view_output_window(struct out *out)
 		make_columns(out);
 	out_table(out, &out->table, v->make ? out->columns : v->columns);
 	all = out->row_count;
-	taken = out->row_count = v->make ? all : take_rows(out);
+	taken = out->row_count = take_rows(out);
 	lines = make_lines(out, &count);
 	if (v->order)
 		v->order(out, lines, count);
@@ -197,13 +198,14 @@ void view_output_window(struct out *out)
 	if (!v->make && out->setup.level == UNCORE_LEVEL_NODE && taken)
 		out->row_count = all;
 	out_reasons(out, NULL);
-	/* Rows of other metrics exist at several levels: the level of the socket is kept with
-	 * --per-socket, and the level of the machine without it. */
+	/* Rows of other metrics exist at all levels of the output: the level of the socket is kept
+	 * with --per-socket, and the level of the machine without it. */
 	for (size_t i = taken; i < all; i++) {
 		const struct uncore_row_place *place = out->rows[i].row->place;
 
-		if (!place->pmu &&
-		    (place->socket >= 0) == (out->setup.level == UNCORE_LEVEL_SOCKET))
+		if (!out->output->levels ||
+		    (!place->pmu &&
+		     (place->socket >= 0) == (out->setup.level == UNCORE_LEVEL_SOCKET)))
 			out->rows[rest++] = out->rows[i];
 	}
 	out->row_count = rest;

@@ -10,6 +10,8 @@ setup_file() {
 	export SPR_DEVICES=sim:$BATS_FILE_TMPDIR/spr-devices.yaml,step=1s
 	export SPR_SWITCH=sim:$BATS_FILE_TMPDIR/spr-switch.yaml,step=1s
 	export ZEN4_DEVICES=sim:$BATS_FILE_TMPDIR/zen4-devices.yaml,step=1s
+	export GRACE_DEVICES=sim:$BATS_FILE_TMPDIR/grace-devices.yaml,step=1s
+	export T410_DEVICES=sim:$BATS_FILE_TMPDIR/t410-devices.yaml,step=1s
 }
 
 # changed NAME EVENT RATE...: the simulation of a machine in which events have other rates.
@@ -66,7 +68,7 @@ verdicts() {
 		'OF LINK: the largest bandwidth' $'\n  enp97s0f1np1 +0 B/s '
 	[[ ! $output =~ nvidia_gpu_1 ]] || fail 'a device without rates is simulated'
 	expect 0 "$UNCORE" --source "sim:$sim,step=1s" pcie --ends
-	shows 'No device that counts itself is below a root port that is counted: there is nothing to compare'
+	shows 'No device that counts itself is below a root port or link whose bytes are counted: there is nothing to compare'
 }
 
 @test "pcie --ends: both ends agree; idle ones are called so" {
@@ -135,6 +137,67 @@ verdicts() {
 		$'0000:15:01\\.0 +read +8\\.060 GB/s ! +8\\.000 GB/s +0\\.993 +agree +ens1np0\n'
 }
 
+# ends_of JSON: of each row with a verdict, what --ends adds, with the sums in GB/s.
+ends_of() {
+	jq -r 'select(.verdict) | "\(.port // .pmu) \(.name | split(".")[2]) \(.verdict) \(.ratio) \(.port_value / 1e9) \(.devices_value / 1e9) \(.devices) \(.verdict_reason)"' <<<"$1"
+}
+
+@test "pcie --ends: JSON and CSV have the verdict in the rows of ports" {
+	expect 0 "$UNCORE" --source "$SPR_SWITCH" pcie --ends -j
+	helper check-schema <<<"$output"
+	[ "$(ends_of "$output" | grep 0000:48)" = '0000:48:01.0 read device more 4.33333333333333 6 26 nvidia_gpu_1, nvidia_gpu_2, ens2np0 peer-to-peer traffic below the switch
+0000:48:01.0 write device more 6 4 24 nvidia_gpu_1, nvidia_gpu_2, ens2np0 peer-to-peer traffic below the switch' ] ||
+		fail "$(ends_of "$output")"
+	# The other rows have the fields, too, and null in them: those of devices, and of ports without one.
+	[ "$(jq -r 'select(.verdict == null) | [.ratio, .port_value, .devices_value, .devices, .verdict_reason] | @json' \
+		<<<"$output" | sort -u)" = '[null,null,null,null,null]' ] || fail 'rows without a verdict'
+	expect 0 "$UNCORE" --source "$SPR_DEVICES" pcie --ends -j 1s 2
+	[ "$(ends_of "$output" | grep -c ' agree ')" -eq 16 ] || fail "$(ends_of "$output")"
+	[ "$(ends_of "$output" | grep ' idle ' | sort -u)" = '0000:37:03.0 read idle null 0 0 nvme1 null
+0000:37:03.0 write idle null 0 0 nvme1 null' ] || fail "$(ends_of "$output")"
+	expect 0 "$UNCORE" --source "$SPR_SWITCH" pcie --ends --csv
+	helper check-rows csv simulated <<<"$output"
+	shows ',device,verdict,ratio,port_value,devices_value,devices,verdict_reason'$'\n' \
+		',0000:48:01\.0,.*,device more,4\.33333333333333,6000000000,26000000000,"nvidia_gpu_1, nvidia_gpu_2, ens2np0",peer-to-peer traffic below the switch'$'\n'
+	changed spr-devices nvme0/read_sectors 'constant: 1, refuse: EIO'
+	expect 0 "$UNCORE" --source "$simulation" pcie --ends -j
+	helper check-schema <<<"$output"
+	[ "$(jq -c 'select(.port == "0000:37:01.0" and (.name | contains("write"))) | [.verdict, .ratio, .devices_value, .verdict_reason]' \
+		<<<"$output")" = '["cannot tell",null,null,"no value of nvme0"]' ] || fail 'a device without a value'
+	expect 0 "$UNCORE" --source "$SPR_DEVICES" pcie -j
+	[[ ! $output =~ verdict ]] || fail 'a verdict without --ends'
+}
+
+@test "link: what a GPU counts of NVLink-C2C is beside what CPUs count, and --ends compares the bytes" {
+	expect 0 "$UNCORE" --source "$GRACE_DEVICES" link
+	shows $'\nmachine +256\\.5 GB/s\n' 'device.c2c.in.bandwidth +all +171\.0 +GB/s'
+	expect 0 "$UNCORE" --source "$GRACE_DEVICES" link --ends
+	shows $'\nsocket 0 +read +171\\.0 GB/s +171\\.0 GB/s +1\\.000 +agree +nvidia_gpu_0\n' \
+		$'\nsocket 0 +write +85\\.50 GB/s +85\\.50 GB/s +1\\.000 +agree +nvidia_gpu_0\n' \
+		'also count what CPUs read and write in them'
+	expect 0 "$UNCORE" --source "$GRACE_DEVICES" link --ends -j
+	helper check-schema <<<"$output"
+	[ "$(jq -r 'select(.verdict) | "\(.pmu) \(.name) \(.verdict) \(.ratio) \(.port_value == .devices_value)"' <<<"$output")" = \
+		'nvidia_nvlink_c2c0_pmu_0 link.in.read.bandwidth agree 1 true
+nvidia_nvlink_c2c0_pmu_0 link.in.write.bandwidth agree 1 true' ] || fail 'the sum of both PMUs of the link'
+	sed 's/mean: 129.28e9/mean: 149.28e9/; s/mean: 64.64e9/mean: 54.64e9/' "$BATS_FILE_TMPDIR/grace-devices.yaml" \
+		>"$BATS_FILE_TMPDIR/grace-other.yaml"
+	expect 0 "$UNCORE" --source "sim:$BATS_FILE_TMPDIR/grace-other.yaml,step=1s" link --ends
+	shows $'\nsocket 0 +read .* device more +nvidia_gpu_0\n +CPUs access the device' $'\nsocket 0 +write .* port more '
+	# The PMU of Tegra410's link counts requests, whose size is unknown.
+	expect 0 "$UNCORE" --source "$T410_DEVICES" link
+	shows 'link.in.read.requests +all, GPU ' 'device.c2c.in.bandwidth +all +96\.00 +GB/s'
+	expect 0 "$UNCORE" --source "$T410_DEVICES" link --ends
+	shows 'whose bytes are counted: there is nothing to compare'
+}
+
+@test "pcie --all: all metrics of devices, those without a column below the table" {
+	expect 0 "$UNCORE" --source "$SPR_DEVICES" pcie --all
+	shows $'\n  nvidia_gpu_0 +40\\.00 GB/s +20\\.00 GB/s ' 'device.memory.bandwidth +nvidia_gpu_0 +1\.200 +TB/s' \
+		'storage.read.requests +nvme0 ' 'network.received.packets +ens1np0 ' \
+		'pcie.inbound.write.llc.miss.ratio +uncore_cha_0 '
+}
+
 @test "JSON and CSV: rows of devices have their PCI function, those of ports the port" {
 	local command
 
@@ -153,7 +216,7 @@ verdicts() {
 		# shellcheck disable=SC2086 # words
 		expect 0 "$UNCORE" --source "$SPR_DEVICES" $command --csv
 		helper check-rows csv simulated <<<"$output"
-		grep -q ',nvidia_gpu_0,.*,0000:27:00\.0,card0 renderD128$' <<<"$output" || fail 'CSV'
+		grep -q ',nvidia_gpu_0,.*,0000:27:00\.0,card0 renderD128\(,\|$\)' <<<"$output" || fail 'CSV'
 	done
 }
 

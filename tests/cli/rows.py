@@ -14,6 +14,7 @@ COLUMNS = (
     "instances count enabled_ns running_ns reason role filter port ceiling low high node channel date wall_ns monotonic_ns host missed "
     "device names"
 ).split()
+ENDS = "verdict ratio port_value devices_value devices verdict_reason".split()  # with --ends
 QUALITIES = ("measured", "scaled", "partial", "suspect", "unavailable")
 
 
@@ -101,11 +102,12 @@ def csv_rows(text, separator=","):
         lines = list(csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True))
     else:
         lines = [line.split(separator) for line in text[:-1].split("\n")]
-    check(lines[0] == COLUMNS, f"the header is {lines[0]}")
+    columns = COLUMNS + ENDS if "verdict" in lines[0] else COLUMNS
+    check(lines[0] == columns, f"the header is {lines[0]}")
     for line in lines[1:]:
-        check(len(line) == len(COLUMNS), "columns are not those of the header:", line)
-        check(line != COLUMNS, "the header is there twice")
-    rows = [dict(zip(COLUMNS, line)) for line in lines[1:]]
+        check(len(line) == len(columns), "columns are not those of the header:", line)
+        check(line != columns, "the header is there twice")
+    rows = [dict(zip(columns, line)) for line in lines[1:]]
     for row in rows:
         check(row["kind"] in ("metric", "event"), f"kind is {row['kind']!r}")
         check(row["total"] in ("true", "false"), f"total is {row['total']!r}")
