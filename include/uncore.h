@@ -643,6 +643,9 @@ struct uncore_counter {
 	double error_share;
 	/* The other end of the link that it counts: "0000:02:00.0", "NVSwitch"; NULL: unknown. */
 	const char *peer;
+	/* A sentence on how its source reads it, if that is not the most exact way: a constant;
+	 * NULL. */
+	const char *way;
 };
 
 /* A reading of one counter: not scaled, not a difference, as a recording keeps it. */
@@ -656,6 +659,9 @@ struct uncore_reading {
 	/* Why it is lost, why its times do not advance, or, with `wrapped`, why it has no count;
 	 * or NULL. */
 	const char *why;
+	/* What its readings so far have added to `raw` themselves, about; 0: nothing, or
+	 * unknown. */
+	uint64_t own;
 };
 
 /* Counts metrics in rounds, one after another, when the PMUs have too few counters for all: the

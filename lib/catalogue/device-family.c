@@ -3,6 +3,8 @@
  * have their counts. */
 #include "catalogue/catalogue.h"
 
+#include <math.h>
+
 #define RULE(member) UNC_AT(struct unc_device_rule, member)
 #define READ(member) UNC_AT(struct unc_device_read, member)
 #define LAYOUT(member) UNC_AT(struct unc_device_layout, member)
@@ -58,10 +60,14 @@ int unc_device_layout(const struct unc_reader *r, const struct unc_yaml *node, v
 			&f->layout);
 }
 
+static const struct unc_bounds shares = {0, 1, "a share from 0 to 1"};
+
 /* Where a count is. The choices are: a file, or what NVML gives. */
 static const struct unc_field read_fields[] = {
 	UNC_FIELD("versions", TEXT, READ(versions)),
 	UNC_FIELD("cheap", BOOL, READ(cheap)),
+	UNC_FIELD("off_by", DOUBLE, READ(error_share), .range = &shares),
+	UNC_FIELD("own", NUMBER, READ(own), .most = 1u << 30),
 	UNC_FIELD("|file", TEXT, READ(file), .check = unc_device_path),
 	UNC_FIELD("line", TEXT, READ(line), .with = "file"),
 	UNC_FIELD("column", NUMBER, READ(column), .with = "file", .least = 1, .most = 64),
@@ -174,8 +180,12 @@ static void describe(const struct unc_device_read *read, struct unc_text *to)
 		unc_text_add(to, ", times %u", read->times);
 	if (read->versions)
 		unc_text_add(to, " (version %s)", read->versions);
-	if (read->cheap)
-		unc_text_add(to, " (cheap)");
+	if (read->cheap && read->error_share > 0)
+		unc_text_add(to, " (right to %u.%u %%, for programs that count all the time)",
+			     (unsigned)lround(read->error_share * 1000) / 10,
+			     (unsigned)lround(read->error_share * 1000) % 10);
+	else if (read->cheap)
+		unc_text_add(to, " (for programs that count all the time)");
 }
 
 int unc_device_event(const struct unc_reader *r, const struct unc_yaml *map, void *into)

@@ -156,6 +156,7 @@ struct unc_delta unc_delta_take(const struct uncore_counter *counter,
 	d.from = before->raw & mask(counter->width);
 	d.to = after->raw & mask(counter->width);
 	d.scaled = scale(counter, &d);
+	d.own = after->own > before->own ? after->own - before->own : 0;
 	check_speed(counter, &d);
 	return d;
 }
@@ -235,6 +236,7 @@ void unc_delta_add(const struct uncore_counter *counter, struct unc_delta *total
 		total->count = interval->count;
 	total->why = NULL;
 	total->torn += interval->torn;
+	total->own += interval->own;
 	total->enabled_ns += interval->enabled_ns;
 	total->running_ns += interval->running_ns;
 	total->state = total->running_ns ? UNC_COUNTED : UNC_NEVER_RAN;

@@ -15,6 +15,8 @@
 /* An uncertainty that is small beside the ceiling makes no row suspect: that of a small difference
  * between two large counts. */
 #define SMALL_SHARE 0.01
+/* From this share of the value on, the row has a note on what uncore's own readings are of it. */
+#define OWN_SHARE 0.01
 /* A value that is extrapolated from a smaller share of the time is too uncertain: in tests with
  * steady traffic such values were off by up to a third. */
 #define LEAST_COVERAGE 0.05
@@ -449,6 +451,37 @@ static void check_range(struct unc_judged_row *v)
 		worsen(v, UNCORE_SUSPECT, "the value is below 0, which it cannot be");
 }
 
+/* Adds a sentence on a value, which does not change its quality. */
+static void add_note(struct unc_judged_row *v, const char *note)
+{
+	size_t len = v->out->reason ? strlen(v->reason) : 0;
+
+	if (!v->reason || isnan(v->out->value))
+		return;
+	snprintf(v->reason + len, UNC_REASON_ROOM - len, "%s%s", len ? "; " : "", note);
+	v->out->reason = v->reason;
+}
+
+/* Says how it was counted, if not exactly, and what of it are uncore's own readings, if that is
+ * not negligible. */
+static void add_notes(struct unc_judged_row *v)
+{
+	const char *unit = v->out->query->unit, *way = NULL;
+	double own = unc_value_own(v);
+	char note[100];
+
+	for (size_t k = 0; !way && k < v->row->query->event_count; k++)
+		way = v->sums[k].way;
+	if (way)
+		add_note(v, way);
+	if (!(own > OWN_SHARE * fabs(v->out->value)))
+		return;
+	snprintf(note, sizeof(note),
+		 "about %llu%s%s of it are uncore's own readings of the counter",
+		 (unsigned long long)own, *unit ? " " : "", unit);
+	add_note(v, note);
+}
+
 /* The first of several reasons for the same quality is shown: permanent ones, such as bugs, come
  * before reasons that may not recur, such as a late reading. */
 static void (*const row_checks[])(struct unc_judged_row *) = {
@@ -507,6 +540,7 @@ void unc_row_judge(const struct unc_row *row, const struct unc_interval *interva
 			 row->first_round + 1, row->round + 1);
 		out->reason = reason;
 	}
+	add_notes(&v);
 	/* Bounds come from the times of the readings; what happened while a counter was not on the
 	 * hardware is unknown. */
 	if (into->counted.coverage < 1)

@@ -42,6 +42,8 @@ void unc_value_set(struct unc_judged_row *v);
 void unc_value_share(struct unc_judged_row *v);
 /* The value of another metric in the same place; its members are NaN where it has none. */
 struct unc_other_value unc_value_of_metric(const struct unc_judged_row *v, const char *name);
+/* What readings of its counters have added to the value themselves; 0: nothing, or unknown. */
+double unc_value_own(const struct unc_judged_row *v);
 void unc_value_inputs(const struct unc_judged_row *v, struct uncore_input *inputs);
 
 #endif

@@ -623,6 +623,8 @@ void unc_sum_add(struct unc_sum *sum, const struct unc_interval *interval, size_
 	if (d->took_ns > sum->took_ns)
 		sum->took_ns = d->took_ns;
 	sum->error_share = fmax(sum->error_share, interval->counters[counter].error_share);
+	sum->own += d->own;
+	sum->way = sum->way ? sum->way : interval->counters[counter].way;
 	sum->used++;
 	/* It began late or ended early, because its CPU went offline or came back. The slack is for
 	 * differences between its times and the clock. The window is known only if the source

@@ -41,6 +41,7 @@ struct unc_delta {
 	uint64_t uncertain_ns,
 		uncertain_end_ns; /* the uncertainty of enabled_ns: in all, and at its end */
 	bool interrupted; /* a total: the counter was not read or not counted in some interval */
+	uint64_t own;     /* of `count`: what its readings have added themselves, about */
 };
 
 /* The difference of two readings of one counter. A count below 64 bits wraps at its width. There is
@@ -147,6 +148,8 @@ struct unc_sum {
 	size_t torn; /* counters with a value of which torn readings were undone */
 	size_t first_torn;
 	double error_share; /* the largest of those of counters with a value */
+	uint64_t own;       /* of `count`: what readings have added */
+	const char *way;    /* of the first counter with one; NULL: all are read exactly */
 	double coverage; /* smallest share of the time on the hardware; 1 if no counter was used */
 };
 

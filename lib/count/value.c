@@ -210,6 +210,24 @@ void unc_value_set(struct unc_judged_row *v)
 		set_event(v);
 }
 
+double unc_value_own(const struct unc_judged_row *v)
+{
+	struct unc_formula_input in[UNC_METRIC_EVENTS];
+	size_t count = v->row->query->event_count;
+	uint64_t own = 0;
+	double value;
+
+	for (size_t k = 0; k < count; k++) {
+		own += v->sums[k].own;
+		in[k] = v->in[k];
+		if (v->sums[k].per_s > 0) /* no state */
+			in[k].value = (double)v->sums[k].own * v->row->query->scales[k];
+	}
+	if (!own || !v->metric)
+		return own ? (double)own * v->row->query->scales[0] : 0;
+	return unc_formula_eval(v->metric->formula, in, v->counted->seconds, &value) ? value : 0;
+}
+
 /* The value of another metric in the same place and interval: the sum of its rows, for a frequency
  * the mean; or a fact of the machine, 0 if it is unknown. NaN: no value, or some row of it has
  * none. */

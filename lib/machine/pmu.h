@@ -40,7 +40,10 @@ struct unc_device_read {
 	/* Versions of the layout that have it there, "1.8", or of a certain size, "1.6:384"; NULL:
 	 * all. */
 	const char *versions;
-	bool cheap; /* less exact; it is for programs that count all the time */
+	bool cheap;         /* less exact; it is for programs that count all the time */
+	double error_share; /* its count may be off by this share of it; 0: it is exact */
+	/* What the device counts of the reading itself, each time; 0: nothing. */
+	unsigned own;
 	/* UNC_SOURCE_FILES: */
 	const char *file; /* below the device's directory; the files of a glob are added up */
 	/* Text: a number, or a word of a line. */

@@ -294,6 +294,26 @@ static void a_total_is_the_sum_of_its_intervals(void **state)
 }
 
 /* 150 in 4 of 12 ms: what it would have counted in the interval without hardware is in it, too. */
+/* What readings add themselves begins again when the process that counts it does. */
+static void what_readings_add_is_summed(void **state)
+{
+	struct uncore_reading a = at(0, 0, 0), b = at(5000, SECOND, SECOND),
+			      c = at(9000, 2 * SECOND, 2 * SECOND);
+	struct unc_delta total, d;
+
+	(void)state;
+	a.own = 100;
+	b.own = 700;
+	total = take(&wide, a, b);
+	assert_int_equal(total.own, 600);
+	c.own = 1500;
+	d = take(&wide, b, c);
+	unc_delta_add(&wide, &total, &d);
+	assert_int_equal(total.own, 1400);
+	c.own = 20;
+	assert_int_equal(take(&wide, b, c).own, 0);
+}
+
 static void a_total_is_extrapolated_as_a_whole(void **state)
 {
 	const struct uncore_reading readings[] = {at(0, 0, 0), at(100, 4 * MS, 3 * MS),
@@ -642,6 +662,7 @@ int main(void)
 		cmocka_unit_test(a_counter_that_is_not_open_has_that_state),
 		cmocka_unit_test(a_state_is_not_differenced),
 		cmocka_unit_test(a_total_is_the_sum_of_its_intervals),
+		cmocka_unit_test(what_readings_add_is_summed),
 		cmocka_unit_test(a_total_is_extrapolated_as_a_whole),
 		cmocka_unit_test(a_total_lacks_intervals),
 		cmocka_unit_test(no_total_after_an_impossible_count),

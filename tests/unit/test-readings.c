@@ -105,9 +105,10 @@ static void decoding_reverses_encoding(void **state)
 static void extreme_values_fit_into_the_maximum_room(void **state)
 {
 	struct recorded_reading now[2] = {
-		{{1ULL << 63, 1ULL << 63, 0, 1ULL << 63, UINT64_MAX, UINT64_MAX, true, true, NULL},
+		{{1ULL << 63, 1ULL << 63, 0, 1ULL << 63, UINT64_MAX, UINT64_MAX, true, true, NULL,
+		  0},
 		 UINT32_MAX},
-		{{1ULL << 63, 0, 1ULL << 63, 0, UINT64_MAX, 0, true, true, NULL}, UINT32_MAX},
+		{{1ULL << 63, 0, 1ULL << 63, 0, UINT64_MAX, 0, true, true, NULL, 0}, UINT32_MAX},
 	};
 	struct recorded_reading decoded[2];
 	uint8_t bytes[READINGS_ROOM(2)];

@@ -121,6 +121,7 @@ void gpu_poll(struct gpus *all, struct gpu *g)
 		return;
 	pthread_mutex_lock(&g->lock);
 	read_fields(all, g, fields, count, at_ns);
+	g->polls++;
 	for (size_t i = 0, k = 0; i < PCIE_FIELDS; i++) {
 		const struct nvml_field *f = &fields[k];
 
@@ -460,6 +461,7 @@ void gpu_read(struct gpus *all, struct gpu *g, struct unc_nvml_value *values)
 			*v = (struct unc_nvml_value){.raw = s->total,
 						     .at_ns = s->at_ns,
 						     .took_ns = g->took_ns[narrow],
+						     .polls = g->polls,
 						     .late = s->late,
 						     .late_ns = s->late_ns,
 						     .most_per_s = s->most_per_s};

@@ -28,6 +28,7 @@ struct gpu {
 	struct unc_nvml_sum sums[PCIE_FIELDS];
 	uint64_t took_ns[PCIE_FIELDS];
 	int sum_status[PCIE_FIELDS];
+	uint64_t polls;
 	bool polled[PCIE_FIELDS]; /* an item is this sum */
 	/* GPM: the sample at the end of the latest mean, and the next one. */
 	void *samples[2];

@@ -105,6 +105,11 @@ static const struct {
 	{60 * SECOND_NS, ENDED "after 60 s: it fails again and again"},
 };
 #define PAUSES (sizeof(pauses) / sizeof(*pauses))
+static const char cheap_way[] =
+	"counted in the way that costs least, as means of the GPU's firmware and not by its counters, "
+	"since this program counts all the time; 'uncore stat' counts exactly";
+static const char only_way[] =
+	"counted as means of the GPU's firmware, since its exact counter cannot be read here";
 static const char silent_read[] = "NVIDIA's library did not answer within 250 ms";
 static const char silent_open[] = "NVIDIA's library has not answered since it was started again";
 
@@ -327,9 +332,9 @@ static int choose(struct nvml_source *s, struct uncore_counter *plan, struct unc
 			c->item = count;
 			q->items[count++] = q->items[at];
 			plan[i].most_per_s = a->values[at].most_per_s;
-			/* Compared with known copies: facts of GPM's PCIe metrics. */
-			if (c->read->gpm == 20 || c->read->gpm == 21)
-				plan[i].error_share = 0.015;
+			plan[i].error_share = c->read->error_share;
+			if (c->read->cheap)
+				plan[i].way = s->base.cheap ? cheap_way : only_way;
 			continue;
 		}
 		const char *text = reason_of(a->values[c->item].status, &err);
@@ -469,6 +474,7 @@ static void read_counter(const struct nvml_source *s, struct counter *c, const c
 			   : v->at_ns > s->since_ns ? v->at_ns - s->since_ns
 						    : 0;
 	into->running_ns = into->enabled_ns;
+	into->own = v->polls * c->read->own;
 	if (v->is_mean)
 		into->why = "the GPU's firmware has a new mean only every 0.1 s";
 	/* NVLink's are in KiB. */

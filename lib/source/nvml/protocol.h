@@ -59,6 +59,7 @@ struct unc_nvml_value {
 	uint64_t late_ns;
 	uint64_t raw, at_ns, took_ns, uncertain_ns;
 	uint64_t enabled_ns; /* of a sum of means: the time that they cover */
+	uint64_t polls;      /* readings of a narrow counter so far, which the GPU counts, too */
 	bool is_mean;
 	double most_per_s; /* what a narrow counter can count; 0: unknown */
 	char peer[16];     /* the other end of the link; "": unknown */
