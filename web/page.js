@@ -511,7 +511,7 @@ const page = (() => {
 		const below = devices.filter((other) => other.parent === d.address && !shown.has(other.address));
 		shown.add(d.address);
 		return branch([d.address, ...d.names, d.name].filter(Boolean).join(" "), below.map((b) => device(b, devices, shown)),
-			[d.driver, speed(d.link)].filter(Boolean).join(", "));
+			[d.driver, speed(d.link), d.pmus?.length && `counts itself: ${d.pmus.join(", ")}`].filter(Boolean).join(", "));
 	}
 
 	function port(p, devices, shown) {
