@@ -152,8 +152,8 @@ static const struct command commands[] = {
 	{"power", "Power, clocks of the uncore and temperatures", .run = cmd_stat,
 	 .metrics = "power.package,power.memory,power.cores,power.graphics,power.platform,"
 		    "device.energy.power,device.power,clock.uncore.*frequency,temperature.*"},
-	{"matrix", "Memory traffic by source and target", .run = cmd_stat, .metrics = "matrix.*",
-	 .output = "matrix"},
+	{"matrix", "Memory traffic by source and target", .run = cmd_stat,
+	 .metrics = "matrix.*,and,device.pcie.inbound.*.bandwidth", .output = "matrix"},
 	{0},
 };
 

@@ -807,6 +807,9 @@ struct uncore_row_query {
 	/* For what a device counts itself: the metric by which a root port counts the same
 	 * traffic, "pcie.inbound.read.bandwidth"; NULL: none. */
 	const char *at_port;
+	/* Source, target and direction of traffic, "cpu.memory.read"; NULL: not known separately.
+	 * For what a device counts itself, the device is the source. */
+	const char *cell;
 };
 
 /* The part of the machine that a row covers. */

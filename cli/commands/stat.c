@@ -480,7 +480,10 @@ int cmd_stat(struct cli *cli, int argc, char **argv)
 
 	if (preset) {
 		bool choice = strstr(preset->metrics, ",else,");
-		int length = choice ? (int)strcspn(preset->metrics, ".") : (int)sizeof(doc);
+		const char *more = strstr(preset->metrics, ",and,");
+		int length = choice ? (int)strcspn(preset->metrics, ".")
+			     : more ? (int)(more - preset->metrics)
+				    : (int)sizeof(doc);
 
 		snprintf(doc, sizeof(doc),
 			 "%s: the metrics %.*s%s.\v"
@@ -502,6 +505,7 @@ int cmd_stat(struct cli *cli, int argc, char **argv)
 						     ? preset->output
 						     : "text");
 	o.print.table = preset && preset->output ? output_find(preset->output) : NULL;
+	o.request.each_device = o.print.table && o.print.table->each_device;
 	if (o.request.sample_ns && !o.print.output->record && !o.print.output->begin)
 		o.print.output = output_find("samples");
 	if (groups && o.request.level == UNCORE_LEVEL_MACHINE)

@@ -99,7 +99,8 @@ static bool has_metric(const struct uncore *u, const char *pattern)
  * another. Patterns behind "else" are for machines that have none of those before it, and patterns
  * behind "and" for all machines. If none is countable, the reason is that of a metric that the
  * machine has, of the last of these lists, which is the most general. */
-static int add_any(struct cli *cli, struct uncore_monitor *m, const char *list)
+static int add_any(struct cli *cli, const struct request *request, struct uncore_monitor *m,
+		   enum uncore_level level, const char *list)
 {
 	auto_free char *copy = cli_copy(list);
 	char *rest = copy, *pattern, why[1024] = "";
@@ -114,7 +115,7 @@ static int add_any(struct cli *cli, struct uncore_monitor *m, const char *list)
 		}
 		if (skip)
 			continue;
-		err = uncore_monitor_add_metrics(m, pattern);
+		err = add_metrics(cli, request, m, level, pattern);
 		added |= !err;
 		failed = err && err != -ENODEV && err != -ENOENT;
 		if (!err || (*why && (specific || !has_metric(cli->u, pattern))))
@@ -151,7 +152,7 @@ static int add_headline(struct cli *cli, const struct request *request, struct u
 			added = true;
 		}
 	}
-	return added ? CLI_OK : add_any(cli, m, "*");
+	return added ? CLI_OK : add_any(cli, request, m, level, "*");
 }
 
 /* What was recorded, with the filters of then. */
@@ -220,7 +221,7 @@ static int add_all(struct cli *cli, const struct request *request, struct uncore
 	if (err)
 		status = cli_fail(cli, err);
 	else if (request->preset)
-		status = add_any(cli, m, request->preset->metrics);
+		status = add_any(cli, request, m, level, request->preset->metrics);
 	else if (!request->query_count && !request->preset_count)
 		status = cli->replay ? add_recorded(cli, request, m, level)
 				     : add_headline(cli, request, m, level);

@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /* Text of `matrix`: a table for reads and one for writes, with a line for each source of requests
- * and a column for each target. The metrics are named matrix.FROM.TO.read.bandwidth. It is no
- * struct view, since its lines come from names of metrics and not from places. */
+ * and a column for each target, by the cells of metrics: "cpu.memory.read". It is no struct view,
+ * since its lines come from metrics and not from places. */
 #include <stdio.h>
 #include <string.h>
 
 #include "base/cli.h"
 #include "output/output.h"
 
-#define WORD 24 /* room for a source or target */
+#define WORD 40 /* room for a source or target, which may be a device */
+#define WORDS 64
 
 /* The order of lines and columns. Other words follow in the order of their first rows. */
 static const char *const order[] = {"cpu", "device", "memory", "gpu",
 				    "cxl", "remote", "other",  NULL};
 
 struct words {
-	char items[TABLE_COLUMNS - 1][WORD];
+	char items[WORDS][WORD];
 	size_t count;
 };
 
@@ -27,22 +28,50 @@ struct grid {
 	bool holes;
 };
 
-/* Adds the word in front of the first dot. */
-static void add_word(struct words *words, const char *text)
+static void add_word(struct words *words, const char *word, size_t most)
 {
 	size_t at = words->count;
-	char word[WORD];
 
-	snprintf(word, sizeof(word), "%.*s", (int)strcspn(text, "."), text);
 	for (size_t i = 0; i < words->count; i++)
 		if (strcmp(words->items[i], word) == 0)
 			return;
-	if (words->count == sizeof(words->items) / sizeof(words->items[0]))
+	if (words->count == most)
 		return;
 	for (; at && cli_word(order, words->items[at - 1]) > cli_word(order, word); at--)
 		memcpy(words->items[at], words->items[at - 1], WORD);
-	memcpy(words->items[at], word, WORD);
+	snprintf(words->items[at], WORD, "%s", word);
 	words->count++;
+}
+
+static bool is_device(const struct uncore_row *row)
+{
+	return row->place->pmu && uncore_pmu_is_device(row->place->pmu);
+}
+
+/* Each device is a line in the tables of the machine. */
+static const struct uncore_row_place *place_of(const struct uncore_row *row)
+{
+	static const struct uncore_row_place machine = {
+		.socket = -1, .node = -1, .cpu = -1, .channel = -1};
+
+	return is_device(row) ? &machine : row->place;
+}
+
+/* What a row has in the tables. False: nothing. */
+struct parts {
+	char from[WORD], to[WORD], kind[WORD];
+};
+
+static bool take_cell(const struct grid *g, const struct uncore_row *row, struct parts *c)
+{
+	const char *text = row->query->cell;
+
+	if (!text || !out_same_place(place_of(row), g->place) ||
+	    sscanf(text, "%39[^.].%39[^.].%39[^.]", c->from, c->to, c->kind) != 3)
+		return false;
+	if (is_device(row))
+		snprintf(c->from, sizeof(c->from), "%s", uncore_pmu_name(row->place->pmu));
+	return true;
 }
 
 /* Several families may have a metric for one cell. */
@@ -50,15 +79,14 @@ static void put_cell(struct grid *g, struct table *t, const char *kind, const ch
 		     const char *to)
 {
 	auto_buffer cell = {0};
-	char name[3 * WORD];
-	size_t len = (size_t)snprintf(name, sizeof(name), "matrix.%s.%s.%s.", from, to, kind);
 
 	for (size_t i = 0; i < g->out->row_count; i++) {
 		const struct uncore_row *row = g->out->rows[i].row;
 		struct human h;
+		struct parts c;
 
-		if (!out_same_place(row->place, g->place) ||
-		    strncmp(row->query->name, name, len) != 0)
+		if (!take_cell(g, row, &c) || strcmp(c.kind, kind) != 0 ||
+		    strcmp(c.from, from) != 0 || strcmp(c.to, to) != 0)
 			continue;
 		buffer_printf(&cell, "%s%s", cell.len ? " | " : "",
 			      human_value(&h, row->value, row->query->unit));
@@ -101,20 +129,18 @@ static void put_place(struct out *out, const struct uncore_row_place *place)
 	struct grid g = {.out = out, .place = place};
 
 	/* Each machine has these lines and columns, with "n/a" where it has no counter. */
-	add_word(&g.from, "cpu");
-	add_word(&g.from, "device");
-	add_word(&g.from, "remote");
-	add_word(&g.to, "memory");
-	add_word(&g.to, "remote");
+	add_word(&g.from, "cpu", WORDS);
+	add_word(&g.from, "device", WORDS);
+	add_word(&g.from, "remote", WORDS);
+	add_word(&g.to, "memory", TABLE_COLUMNS - 1);
+	add_word(&g.to, "remote", TABLE_COLUMNS - 1);
 	for (size_t i = 0; i < out->row_count; i++) {
-		const struct uncore_row *row = out->rows[i].row;
-		const char *from = strchr(row->query->name, '.');
-		const char *to = from ? strchr(from + 1, '.') : NULL;
+		struct parts c;
 
-		if (!to || !out_same_place(row->place, place))
+		if (!take_cell(&g, out->rows[i].row, &c))
 			continue;
-		add_word(&g.from, from + 1);
-		add_word(&g.to, to + 1);
+		add_word(&g.from, c.from, WORDS);
+		add_word(&g.to, c.to, TABLE_COLUMNS - 1);
 	}
 	if (place->pmu && place->cpu < 0)
 		buffer_printf(out->to, "%s\n", uncore_pmu_name(place->pmu));
@@ -135,15 +161,21 @@ static void put_place(struct out *out, const struct uncore_row_place *place)
 
 void matrix_output_window(struct out *out)
 {
+	bool devices = false;
+
 	out_text_header(out);
 	out_text_time(out);
 	for (size_t i = 0; i < out->row_count; i++) {
-		const struct uncore_row_place *place = out->rows[i].row->place;
+		const struct uncore_row_place *place = place_of(out->rows[i].row);
 		size_t first = 0;
 
-		while (!out_same_place(out->rows[first].row->place, place))
+		while (!out_same_place(place_of(out->rows[first].row), place))
 			first++;
 		if (first == i)
 			put_place(out, place);
+		devices |= out->rows[i].row->query->at_port != NULL;
 	}
+	out_reasons(out, NULL);
+	if (devices)
+		out_once(out, "pcie: memory, or other devices, by what the device counts itself");
 }

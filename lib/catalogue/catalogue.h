@@ -28,6 +28,9 @@ struct uncore_metric {
 	enum uncore_remote_data remote_data;
 	/* The metric by which a root port counts this traffic of a device; NULL: none. */
 	const char *at_port;
+	/* Source, target and direction, "gpu.pcie.read"; NULL: not known. For a metric "matrix.*"
+	 * they are the rest of its name. */
+	const char *cell;
 	unsigned headline;    /* its place in the overview; 0: not in it */
 	const char *separate; /* why "memory.*" does not include it; NULL: it is included */
 	const char *doubt;    /* why its rows are suspect, as a sentence; NULL: they are not */

@@ -584,6 +584,7 @@ static const struct unc_field metric_fields[] = {
 						 NULL},
 		  .what = "remote_data"),
 	UNC_FIELD("at_port", TEXT, METRIC(at_port)),
+	UNC_FIELD("cell", TEXT, METRIC(cell)),
 	UNC_FIELD("doubt", TEXT, METRIC(doubt)),
 	UNC_FIELD("unless", ANY, .with = "doubt", .check = read_unless),
 	UNC_FIELD("each_pmu", BOOL, METRIC(each_pmu), .with = "unless"),

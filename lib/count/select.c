@@ -435,6 +435,15 @@ static struct unc_query *added_query(struct uncore_monitor *m, const struct unco
 	return NULL;
 }
 
+static const char *cell_of(const struct uncore_metric *metric)
+{
+	static const char matrix[] = "matrix.";
+
+	if (!metric->cell && strncmp(metric->name, matrix, strlen(matrix)) == 0)
+		return metric->name + strlen(matrix);
+	return metric->cell;
+}
+
 /* Adds the metric on every PMU of the family that can be counted as requested. */
 static int add_metric(struct uncore_monitor *m, const struct uncore_metric *metric)
 {
@@ -451,7 +460,8 @@ static int add_metric(struct uncore_monitor *m, const struct uncore_metric *metr
 					     .family = f->name,
 					     .unit = metric->unit,
 					     .filter = m->filters.text,
-					     .at_port = metric->at_port};
+					     .at_port = metric->at_port,
+					     .cell = cell_of(metric)};
 	q->filtered = m->filters.picks;
 	q->input_count += metric->over != NULL;
 	for (size_t i = 0; r == 0 && i < f->pmu_count; i++) {

@@ -346,7 +346,7 @@ def _row(row):
     del members["number"]
     for part in "query", "place", "counted":
         members.update(vars(members.pop(part)))
-    del members["at_port"]  # for programs that print both ends of a link
+    del members["at_port"], members["cell"]  # for programs that print tables of several metrics
     members["quality"] = _text(_lib.uncore_quality_name(row.quality))
     return Row(place=_place(row.place.contents), **members)
 

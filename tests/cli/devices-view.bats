@@ -261,6 +261,30 @@ nvidia_nvlink_c2c0_pmu_0 link.in.write.bandwidth agree 1 true' ] || fail 'the su
 		fail 'the numbers'
 }
 
+@test "matrix: a GPU is a source by its name" {
+	expect 0 "$UNCORE" --source "$T410_DEVICES" matrix
+	shows $'\nREADS +to memory +to gpu +to cxl +to remote +to pcie\n' $'\nfrom cpu +240\\.. GB/s .* n/a\n' \
+		$'\nfrom nvidia_gpu_0 +n/a +n/a +n/a +n/a +0 B/s\n' 'pcie: memory, or other devices'
+	expect 0 "$UNCORE" --source "$SPR_SWITCH" matrix
+	shows $'\nREADS .* to pcie\n' $'\nfrom nvidia_gpu_0 .* 16\\.00 GB/s\nfrom nvidia_gpu_1 .* 12\\.00 GB/s\nfrom nvidia_gpu_2 .* 12\\.00 GB/s\n' \
+		$'\nWRITES .*\nfrom nvidia_gpu_0 .* 4\\.000 GB/s\nfrom nvidia_gpu_1 .* 10\\.00 GB/s\n'
+	expect 0 "$UNCORE" --source "$SPR_SWITCH" matrix -j
+	helper check-schema <<<"$output"
+	[ "$(jq -r 'select(.device and (.name | contains("read"))) | "\(.pmu) \(.value)"' <<<"$output" | paste -s -d ' ')" = \
+		'nvidia_gpu_0 16000000000 nvidia_gpu_1 12000000000 nvidia_gpu_2 12000000000' ] || fail 'JSON'
+	expect 0 "$UNCORE" --source "$SPR_SWITCH" matrix --per-socket
+	shows $'\nSocket 0\n' $'\nfrom gpu .* 40\\.00 GB/s\n'
+}
+
+@test "html: devices have charts with their names, and are named in the tree of the machine" {
+	command -v node >/dev/null || skip 'there is no node here'
+	expect 0 "$UNCORE" --source "$SPR_DEVICES" pcie --html -o "$BATS_TEST_TMPDIR/page.html" 1s 2
+	node "$BATS_TEST_DIRNAME/draw-page.js" "$BATS_TEST_TMPDIR/page.html" >"$BATS_TEST_TMPDIR/drawn.html"
+	output=$(sed 's/<[^>]*>//g' "$BATS_TEST_TMPDIR/drawn.html")
+	shows 'nvidia_gpu_0: *40\.00 GB/s; nvidia_gpu_1: *24\.00 GB/s' 'nvme0: *6\.144 GB/s; nvme1: *0 B/s' \
+		'0000:27:00\.0 card0 renderD128 [^;]*nvidia, 32 GT/s x16, 63\.02 GB/s, counts itself: nvidia_gpu_0'
+}
+
 @test "explain says where a device has its counts, and nothing of perf and cpumasks" {
 	expect 0 "$UNCORE" --source "$SPR_DEVICES" explain nvme/storage.read.bandwidth
 	shows 'nvme0/read_sectors/ is in /sys/class/nvme/nvme0: nvme\*n\*/stat, column 3; 2 devices' \
