@@ -157,7 +157,7 @@ ends_of() {
 0000:37:03.0 write idle null 0 0 nvme1 null' ] || fail "$(ends_of "$output")"
 	expect 0 "$UNCORE" --source "$SPR_SWITCH" pcie --ends --csv
 	helper check-rows csv simulated <<<"$output"
-	shows ',device,verdict,ratio,port_value,devices_value,devices,verdict_reason'$'\n' \
+	shows ',device,names,verdict,ratio,port_value,devices_value,devices,verdict_reason'$'\n' \
 		',0000:48:01\.0,.*,device more,4\.33333333333333,6000000000,26000000000,"nvidia_gpu_1, nvidia_gpu_2, ens2np0",peer-to-peer traffic below the switch'$'\n'
 	changed spr-devices nvme0/read_sectors 'constant: 1, refuse: EIO'
 	expect 0 "$UNCORE" --source "$simulation" pcie --ends -j
