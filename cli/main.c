@@ -12,6 +12,7 @@
 
 #include "base/buffer.h"
 #include "base/cli.h"
+#include "commands/guess.h"
 #include "commands/options.h"
 #include "record/replay.h"
 #include "verify/verify.h"
@@ -131,7 +132,7 @@ static const struct command commands[] = {
 		    "memory.cxl.*bandwidth,memory.requests,memory.read.requests,"
 		    "memory.write.requests,memory.local.bandwidth,memory.local.ratio,"
 		    "cache.occupancy,else,memory.*",
-	 .output = "memory", .view = &mem_all},
+	 .output = "memory", .view = &mem_all, .without = "gpu link port device address per-port"},
 	{"pcie", "PCIe traffic by root port and device", .run = cmd_stat,
 	 .metrics =
 		 "pcie.inbound.read.bandwidth,pcie.inbound.write.bandwidth,"
@@ -140,20 +141,25 @@ static const struct command commands[] = {
 		 "else,pcie.*.bandwidth,pcie.*.utilization,pcie.*.latency,and,"
 		 "device.pcie.inbound.*.bandwidth,device.pcie.bandwidth,storage.*.bandwidth,"
 		 "network.*.bandwidth",
-	 .output = "ports", .level = UNCORE_LEVEL_PORT, .view = &pcie_all},
+	 .output = "ports", .level = UNCORE_LEVEL_PORT, .view = &pcie_all,
+	 .without = "from gpu link per-channel"},
 	{"link", "Traffic between sockets and to accelerators", .run = cmd_stat,
 	 .metrics = "link.out.bandwidth,link.in.bandwidth*,link.?.out.bandwidth,"
 		    "link.?.in.bandwidth,link.out.utilization*,else,link.in.read.requests,"
 		    "link.in.write.requests,link.out.read.requests,link.out.write.requests,"
 		    "else,link.*,and,device.c2c.*,device.link.*",
-	 .output = "links", .view = &link_ends},
+	 .output = "links", .view = &link_ends,
+	 .without = "port device address per-port per-channel sort"},
 	{"cache", "System-level caches and the fabric", .run = cmd_stat,
-	 .metrics = "cache.*,fabric.*"},
+	 .metrics = "cache.*,fabric.*",
+	 .without = "gpu link port device address per-port per-channel sort"},
 	{"power", "Power, clocks of the uncore and temperatures", .run = cmd_stat,
 	 .metrics = "power.package,power.memory,power.cores,power.graphics,power.platform,"
-		    "device.energy.power,device.power,clock.uncore.*frequency,temperature.*"},
+		    "device.energy.power,device.power,clock.uncore.*frequency,temperature.*",
+	 .without = "from to gpu link address per-port per-channel sort"},
 	{"matrix", "Memory traffic by source and target", .run = cmd_stat,
-	 .metrics = "matrix.*,and,device.pcie.inbound.*.bandwidth", .output = "matrix"},
+	 .metrics = "matrix.*,and,device.pcie.inbound.*.bandwidth", .output = "matrix",
+	 .without = "from to gpu link port device address per-port per-channel sort"},
 	{0},
 };
 
@@ -184,22 +190,6 @@ static char *help_filter(int key, const char *text, void *input)
 	return help.data;
 }
 
-/* True if at most so many letters differ, or two are swapped. */
-static bool is_near(const char *a, const char *b, int mistakes)
-{
-	while (*a && *a == *b) {
-		a++;
-		b++;
-	}
-	if (!*a && !*b)
-		return true;
-	return mistakes &&
-	       ((*a && is_near(a + 1, b, mistakes - 1)) ||
-		(*b && is_near(a, b + 1, mistakes - 1)) ||
-		(*a && *b && is_near(a + 1, b + 1, mistakes - 1)) ||
-		(*a && a[1] == *b && *b && b[1] == *a && is_near(a + 2, b + 2, mistakes - 1)));
-}
-
 /* Commands that this build does not have. */
 static const char *const left_out[] = {
 #ifndef UNCORE_RECORD
@@ -211,7 +201,9 @@ static const char *const left_out[] = {
 	NULL,
 };
 
-static int unknown_command(const char *name)
+/* A word that is no command: the nearest command, the command that shows what the word means, or
+ * all commands. */
+static int unknown_command(struct cli *cli, const char *name)
 {
 	struct buffer text = {0};
 
@@ -222,16 +214,24 @@ static int unknown_command(const char *name)
 				"%s: this file was built without it; 'make portable' builds "
 				"one file that has all commands",
 				name);
-	for (int mistakes = 1; mistakes <= (strlen(name) > 4 ? 2 : 1); mistakes++)
+	for (int mistakes = 1; !text.len && mistakes <= (strlen(name) > 4 ? 2 : 1); mistakes++)
 		for (size_t i = 0; i < COMMAND_COUNT; i++)
-			if (is_near(name, commands[i].name, mistakes)) {
-				cli_error("unknown command '%s'; did you mean '%s'?", name,
-					  commands[i].name);
-				return CLI_USAGE;
-			}
-	for (size_t i = 0; i < COMMAND_COUNT; i++)
-		buffer_printf(&text, "%s%s", i ? ", " : "", commands[i].name);
-	cli_error("unknown command '%s'; commands: %s", name, text.data);
+			if (guess_is_near(name, commands[i].name, mistakes) ||
+			    (mistakes == 1 && strncmp(name, commands[i].name, 3) == 0))
+				buffer_printf(&text, "%s'%s'", text.len ? " or " : "",
+					      commands[i].name);
+	if (text.len) {
+		cli_error("unknown command '%s'; did you mean %s?", name, text.data);
+		buffer_free(&text);
+		return CLI_USAGE;
+	}
+	buffer_printf(&text, "unknown command '%s'", name);
+	if (!guess_word(cli, text.data, name)) {
+		text.len = 0;
+		for (size_t i = 0; i < COMMAND_COUNT; i++)
+			buffer_printf(&text, "%s%s", i ? ", " : "", commands[i].name);
+		cli_error("unknown command '%s'; commands: %s", name, text.data);
+	}
 	buffer_free(&text);
 	return CLI_USAGE;
 }
@@ -246,7 +246,7 @@ static int run_command(struct cli *cli, int argc, char **argv)
 		if (strcmp(name, commands[i].name) == 0)
 			cli->command = &commands[i];
 	if (!cli->command)
-		return unknown_command(name);
+		return unknown_command(cli, name);
 	/* argp and getopt begin their errors with this. */
 	buffer_printf(&text, "uncore %s", name);
 	argv[0] = text.data;
@@ -314,7 +314,6 @@ int main(int argc, char **argv)
 		.doc = "Counts what moves outside the CPU cores: memory, PCIe, links, caches. "
 		       "Without a command: the PMUs of this machine, and its headline metrics "
 		       "for one second.",
-		.flags = ARGP_IN_ORDER,
 		.argument = take_command,
 		.help_filter = help_filter,
 	};
@@ -351,6 +350,9 @@ int main(int argc, char **argv)
 		argv[0] = name;
 	cli.command_line = quoted(argc, argv);
 	cli_parse(&cli, &syntax, &command, argc, argv);
+	if (command + 2 == argc && command && strcmp(argv[command], "help") == 0 &&
+	    guess_meaning(argv[command + 1]))
+		return guess_explain(argv[command + 1]);
 	if (command && strcmp(argv[command], "help") == 0)
 		if (make_help(command, argc, argv))
 			cli_parse(&cli, &syntax, &command, argc, argv);

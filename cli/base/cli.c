@@ -316,12 +316,13 @@ int cli_pin(struct cli *cli, const char *text)
 	struct cli_cpus one = {0};
 
 	if (!*text || text[strspn(text, "0123456789")] || number >= 8 * sizeof(one))
-		return cli_failure(CLI_USAGE, "--cpu: '%s' is not a number of a CPU", text);
+		return cli_failure(CLI_USAGE, "--bind-cpu: '%s' is not a number of a CPU", text);
 	cli_cpus_add(&one, (int)number);
 	cli->pinned = sched_getaffinity(0, sizeof(cli->cpus), cli->cpus.parts) == 0;
 	if (cli->pinned && sched_setaffinity(0, sizeof(one), one.parts) == 0)
 		return CLI_OK;
-	return cli_failure(CLI_USAGE, "--cpu: CPU %lu cannot be used: %s", number, strerror(errno));
+	return cli_failure(CLI_USAGE, "--bind-cpu: CPU %lu cannot be used: %s", number,
+			   strerror(errno));
 }
 
 bool cli_has_unnumbered(const struct uncore *u)

@@ -69,7 +69,7 @@ struct cli {
 	bool program;        /* registers may be written */
 	bool configured;     /* options of a file were read: later ones replace them */
 	/* Inherited settings, which a command gets back: SIGPIPE, SIGXFSZ, and the CPUs before
-	 * --cpu. */
+	 * --bind-cpu. */
 	struct sigaction pipe, file_size;
 	struct cli_cpus cpus;
 	bool pinned;
@@ -96,6 +96,8 @@ struct command {
 	 * `doc` its help. */
 	const struct command *view;
 	const char *device; /* what the option names, "PORT"; NULL: it names nothing */
+	/* Options of stat that do not suit the metrics, and are not in the help: "gpu port". */
+	const char *without;
 };
 
 /* ---- the machine of the global options: machine.c ---- */
@@ -103,6 +105,10 @@ struct command {
 /* Makes it; cli_open() scans it, too. */
 int cli_prepare(struct cli *cli);
 int cli_open(struct cli *cli);
+
+/* A subject such as "memory", which is the name of no metric, stands for "memory.*". The caller
+ * frees the pattern. */
+char *cli_pattern(const struct uncore *u, const char *text);
 
 /* Whether the source is a recording, which need not be open yet. */
 bool cli_replays(const struct cli *cli);
@@ -183,8 +189,8 @@ void cli_free_local(void *pointer);
 /* A copy, which the caller frees; NULL for NULL. */
 char *cli_copy(const char *text);
 
-/* --cpu: pins the thread that waits, computes and prints, so that it does not migrate. Returns an
- * exit code. */
+/* --bind-cpu: pins the thread that waits, computes and prints, so that it does not migrate. Returns
+ * an exit code. */
 int cli_pin(struct cli *cli, const char *text);
 
 static inline bool cli_cpus_has(const struct cli_cpus *c, int cpu)

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/utsname.h>
 
+#include "base/buffer.h"
 #include "base/cli.h"
 #include "base/replay.h"
 
@@ -102,6 +103,22 @@ int cli_open(struct cli *cli)
 	if (!err && !status && cli->perfmon)
 		return set_events(cli);
 	return err ? cli_fail(cli, err) : status;
+}
+
+char *cli_pattern(const struct uncore *u, const char *text)
+{
+	struct buffer pattern = {0};
+	bool named = false, begins = false;
+
+	buffer_printf(&pattern, "%s.*", text);
+	for (size_t i = 0; i < uncore_metric_count(u); i++) {
+		named |= uncore_metric_matches(uncore_metric_at(u, i), text);
+		begins |= uncore_metric_matches(uncore_metric_at(u, i), pattern.data);
+	}
+	if (!named && begins)
+		return pattern.data;
+	buffer_free(&pattern);
+	return cli_copy(text);
 }
 
 bool cli_has_metric(const struct uncore *u, const char *family, const char *list)

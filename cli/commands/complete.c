@@ -191,7 +191,7 @@ static void offer_options(struct completion *c, const struct cli_option *options
 	char name[64];
 
 	for (const struct cli_option *o = options; o->doc; o++) {
-		if (!o->name)
+		if (!o->name || !*o->doc)
 			continue;
 		snprintf(name, sizeof(name), "--%s", o->name);
 		offer(c, name, "", o->doc);

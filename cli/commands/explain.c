@@ -4,12 +4,14 @@
 #include <fnmatch.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "base/buffer.h"
 #include "base/writer.h"
 #include "commands/documents.h"
+#include "commands/guess.h"
 #include "commands/options.h"
 #include "commands/proofs.h"
 #include "output/output.h"
@@ -685,11 +687,19 @@ int cmd_explain(struct cli *cli, int argc, char **argv)
 		.argument_at = offsetof(struct explain_options, metric),
 	};
 	struct explain_options o = {0};
+	char *pattern;
 	int status;
 
 	cli_parse(cli, &syntax, &o, argc, argv);
+	if (guess_meaning(o.metric) && !o.output)
+		return guess_explain(o.metric);
 	status = cli_open(cli);
 	if (status)
 		return status;
-	return o.metric[strlen(o.metric) - 1] == '/' ? explain_event(cli, &o) : explain(cli, &o);
+	if (*o.metric && o.metric[strlen(o.metric) - 1] == '/')
+		return explain_event(cli, &o);
+	o.metric = pattern = cli_pattern(cli->u, o.metric);
+	status = explain(cli, &o);
+	free(pattern);
+	return status;
 }

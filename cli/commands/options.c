@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/writer.h"
+#include "commands/guess.h"
 #include "output/output.h"
 
 #define KEY_FIRST 0x1000 /* of options without a key: this and their index */
@@ -81,6 +82,11 @@ uint64_t cli_time(struct argp_state *state, const char *what, const char *text, 
 	uint64_t ns = 0;
 	int err = uncore_duration_parse(text, plain_ns, &ns);
 
+	if (err == -EDOM && !text[cli_number_length(text)]) {
+		cli_error("%s: '%s' has no unit: write %s %ss or %s %sms", what, text, what, text,
+			  what, text);
+		exit(CLI_USAGE);
+	}
 	if (err == -EINVAL)
 		wrong = "is not a duration; write 100ms, 1s or 0.5s";
 	else if (err == -EDOM)
@@ -223,23 +229,62 @@ static void other_global(void *into, int key, char *arg, struct argp_state *stat
 	}
 }
 
+/* Whether the command has an option for this output. */
+static bool is_offered(const struct cli_syntax *syntax, const struct output *o)
+{
+	return syntax->outputs != OUTPUTS_NONE && o->doc &&
+	       (o->document || syntax->outputs == OUTPUTS_RECORDS);
+}
+
+/* --format: an output by the name of its option, or "csv=wide". */
+static void set_format(const struct parser *p, struct argp_state *state,
+		       const struct output **output, const char *name)
+{
+	const size_t length = strcspn(name, "=");
+	auto_buffer names = {0};
+	bool offered = false;
+
+	for (size_t i = 0; i < output_count; i++) {
+		if (!is_offered(p->syntax, &outputs[i]))
+			continue;
+		buffer_printf(&names, "%s%s", names.len ? ", " : "", outputs[i].name);
+		offered |= strlen(outputs[i].name) == length &&
+			   strncmp(outputs[i].name, name, length) == 0;
+	}
+	if (!offered || !output_find(name)) {
+		cli_error("--format: '%s' is not one of: %s", name, names.data);
+		exit(CLI_USAGE);
+	}
+	cli_set_output(state, output, name);
+}
+
 static error_t take_option(struct parser *p, size_t i, char *arg, struct argp_state *state)
 {
 	const struct cli_option *o = &p->options[i];
 	bool global = i >= p->first_global;
-	void *into = global ? (void *)p->cli : p->into, *member = (char *)into + o->at;
-	const char *before = p->values[i];
+	void *into = global ? (void *)p->cli : p->into, *member;
+	uint64_t plain_ns = NS_PER_MS;
+	const char *before;
 	char name[40], output[40];
 
 	if (o->key > 0 && o->key < 256)
 		snprintf(name, sizeof(name), "-%c", o->key);
 	else
 		snprintf(name, sizeof(name), "--%s", o->name);
+	/* Other names of an option follow it. */
+	for (; o->type == OPTION_SYNONYM; o = &p->options[--i])
+		plain_ns = guess_synonyms[o->at].needs_unit ? 0 : NS_PER_MS;
+	member = (char *)into + o->at;
+	before = p->values[i];
 	if (o->type == OPTION_OUTPUT) {
 		snprintf(output, sizeof(output), "%s%s%s", o->name, arg ? "=" : "", arg ? arg : "");
 		if (!output_find(output))
 			argp_error(state, "%s: '%s' is not %s", name, arg, o->arg);
 		cli_set_output(state, member, output);
+		return 0;
+	}
+	if (o->type == OPTION_FORMAT) {
+		set_format(p, state, member, arg);
 		return 0;
 	}
 	if (o->arg && !arg)
@@ -259,10 +304,10 @@ static error_t take_option(struct parser *p, size_t i, char *arg, struct argp_st
 		*(const char **)member = arg;
 		break;
 	case OPTION_TIME:
-		*(uint64_t *)member = cli_time(state, name, arg, NS_PER_MS, 0);
+		*(uint64_t *)member = cli_time(state, name, arg, plain_ns, 0);
 		break;
 	case OPTION_INTERVAL:
-		*(uint64_t *)member = cli_time(state, name, arg, NS_PER_MS, NS_PER_MS);
+		*(uint64_t *)member = cli_time(state, name, arg, plain_ns, NS_PER_MS);
 		break;
 	case OPTION_COUNT:
 		*(uint64_t *)member = cli_count(state, name, arg);
@@ -271,6 +316,8 @@ static error_t take_option(struct parser *p, size_t i, char *arg, struct argp_st
 		*(uint64_t *)member = (uint64_t)ceil(parse_amount(state, name, arg, false));
 		break;
 	case OPTION_OUTPUT:
+	case OPTION_FORMAT:
+	case OPTION_SYNONYM:
 	case OPTION_OTHER:
 	case OPTION_LIST:
 		(global ? other_global : p->syntax->other)(into, o->key, arg, state);
@@ -279,7 +326,76 @@ static error_t take_option(struct parser *p, size_t i, char *arg, struct argp_st
 	return 0;
 }
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+/* Options whose names begin with the word, or (without `begin`) are near it. */
+static void similar_options(struct buffer *to, const struct parser *p, const char *word, bool begin)
+{
+	for (size_t i = 0; i < p->count; i++) {
+		const char *name = p->options[i].name;
+
+		if (name && *p->options[i].doc &&
+		    (begin ? strncmp(name, word, strlen(word)) == 0
+			   : guess_is_near(word, name, strlen(word) > 4 ? 2 : 1)))
+			buffer_printf(to, "%s--%s", to->len ? " or " : "", name);
+	}
+}
+
+/* Reports an option ("--name", "--name=VALUE", "-n") that the command does not have. */
+__attribute__((noreturn)) static void
+refuse_option(const struct parser *p, const struct argp_state *state, const char *word)
+{
+	/* A file of options takes the place of the command. */
+	const char *file =
+		strncmp(state->argv[0], "uncore", strlen("uncore")) != 0 ? state->argv[0] : NULL;
+	bool is_long = word[1] == '-';
+	const char *answer;
+	char name[64];
+	auto_buffer near = {0}, text = {0};
+
+	snprintf(name, sizeof(name), "%.*s", is_long ? (int)strcspn(word, "=") : 2, word);
+	answer = is_long ? guess_refused(name + 2) : NULL;
+	if (is_long)
+		similar_options(&near, p, name + 2, true);
+	if (is_long && !near.len)
+		similar_options(&near, p, name + 2, false);
+	if (answer)
+		buffer_printf(&text, ": %s", answer);
+	else if (near.len)
+		buffer_printf(&text, "; did you mean %s?", near.data);
+	else if (strcmp(state->argv[0], "uncore") == 0)
+		buffer_printf(&text, " before a command; write it behind: uncore stat %s ...",
+			      name);
+	else
+		buffer_printf(&text, "; '%s --help' lists the options",
+			      file ? "uncore" : state->argv[0]);
+	cli_error("%s%sthere is no option %s%s", file ? file : "", file ? ": " : "", name,
+		  text.data);
+	exit(CLI_USAGE);
+}
+
+/* getopt also takes the beginning of a name, which may mean another option than the user knows, or
+ * one that a later version adds: the next word must be a whole name. */
+static void check_next(const struct parser *p, const struct argp_state *state)
+{
+	const int next = state->next ? state->next : 1;
+	const char *word = next < state->argc ? state->argv[next] : "";
+	const size_t length = strcspn(word, "=");
+
+	if (state->quoted || word[0] != '-' || !word[1] || strcmp(word, "--") == 0)
+		return;
+	for (size_t i = 0; i < p->count; i++) {
+		const char *name = p->options[i].name;
+
+		if (!name)
+			continue;
+		if (word[1] == '-'
+			    ? strlen(name) == length - 2 && strncmp(word + 2, name, length - 2) == 0
+			    : word[1] == p->options[i].key)
+			return;
+	}
+	refuse_option(p, state, word);
+}
+
+static error_t take_key(int key, char *arg, struct argp_state *state)
 {
 	struct parser *p = state->input;
 	const struct cli_syntax *s = p->syntax;
@@ -305,12 +421,33 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	return 0;
 }
 
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	const error_t r = take_key(key, arg, state);
+
+	if (key != ARGP_KEY_END)
+		check_next(state->input, state);
+	return r;
+}
+
 static void add(struct parser *p, struct cli_option option)
 {
 	if (!option.key)
 		option.key = KEY_FIRST + (int)p->count;
 	p->options = cli_realloc(p->options, p->count + 1, sizeof(*p->options));
 	p->options[p->count++] = option;
+	for (const struct guess_synonym *s = guess_synonyms;
+	     s->option && option.type != OPTION_SYNONYM; s++) {
+		struct cli_option other = option;
+
+		if (!option.name || strcmp(s->option, option.name) != 0)
+			continue;
+		other.name = s->also;
+		other.key = s->letter;
+		other.type = OPTION_SYNONYM;
+		other.at = (size_t)(s - guess_synonyms);
+		add(p, other);
+	}
 }
 
 void cli_parse(struct cli *cli, const struct cli_syntax *syntax, void *into, int argc, char **argv)
@@ -324,14 +461,21 @@ void cli_parse(struct cli *cli, const struct cli_syntax *syntax, void *into, int
 
 	for (const struct cli_option *o = syntax->options; o && o->doc; o++)
 		add(&p, *o);
-	for (size_t i = 0; i < output_count && syntax->outputs != OUTPUTS_NONE; i++) {
+	for (size_t i = 0; i < output_count; i++) {
 		const struct output *o = &outputs[i];
 
-		if (o->doc && (o->document || syntax->outputs == OUTPUTS_RECORDS))
+		if (is_offered(syntax, o))
 			add(&p, (struct cli_option){o->name, o->form, o->doc, o->key,
 						    syntax->outputs_group, OPTION_OUTPUT,
 						    syntax->outputs_at});
 	}
+	if (syntax->outputs != OUTPUTS_NONE)
+		add(&p, (struct cli_option){
+				"format", "FORM",
+				syntax->outputs == OUTPUTS_RECORDS
+					? "The same as --FORM: json, csv, csv=wide or html"
+					: "The same as --FORM: json",
+				0, syntax->outputs_group, OPTION_FORMAT, syntax->outputs_at});
 	p.first_global = p.count;
 	/* Without options of the command they need no heading. */
 	for (const struct cli_option *o = globals + (p.count == 0); o->doc; o++)
@@ -349,14 +493,19 @@ void cli_parse(struct cli *cli, const struct cli_syntax *syntax, void *into, int
 	for (size_t i = 0; i < p.count; i++) {
 		const struct cli_option *o = &p.options[i];
 
-		options[i] = (struct argp_option){
-			o->name, o->name ? o->key : 0,
-			o->arg,  o->type == OPTION_OUTPUT ? OPTION_ARG_OPTIONAL : 0,
-			o->doc,  o->group};
+		options[i] =
+			(struct argp_option){o->name,
+					     o->name ? o->key : 0,
+					     o->arg,
+					     (o->type == OPTION_OUTPUT ? OPTION_ARG_OPTIONAL : 0) |
+						     (*o->doc ? 0 : OPTION_HIDDEN) |
+						     (o->type == OPTION_SYNONYM ? OPTION_ALIAS : 0),
+					     o->doc,
+					     o->group};
 	}
 	options[p.count] = (struct argp_option){0};
 	argp.options = options;
-	if (argp_parse(&argp, argc, argv, syntax->flags | ARGP_NO_HELP, NULL, &p)) {
+	if (argp_parse(&argp, argc, argv, ARGP_IN_ORDER | ARGP_NO_HELP, NULL, &p)) {
 		cli_error("out of memory");
 		exit(CLI_RUNTIME);
 	}

@@ -21,9 +21,12 @@ enum option_type {
 	OPTION_COUNT,    /* uint64_t, at least 1 */
 	OPTION_SIZE,     /* uint64_t in bytes, at least 1: "100MB" */
 	OPTION_OUTPUT,   /* const struct output *, by the name of the option */
+	OPTION_FORMAT,   /* the same, by the value */
+	OPTION_SYNONYM, /* another name of the option above it: `at` is its row of guess_synonyms */
 };
 
-/* A row without a name is the heading of a group. */
+/* A row without a name is the heading of a group. An option with the doc "" is taken, but not in
+ * the help, since it does not suit the command. */
 struct cli_option {
 	const char *name, *arg, *doc;
 	int key; /* its letter, a number above 255 for other(), or 0 */
@@ -48,7 +51,6 @@ struct cli_syntax {
 	int outputs_group;
 	size_t outputs_at; /* offset of a const struct output *; one that is set is not replaced */
 	const char *no_args; /* error without any argument; NULL: none are needed */
-	unsigned flags;      /* of argp_parse() */
 	void (*other)(void *into, int key, char *arg, struct argp_state *state);
 	void (*argument)(void *into, char *arg, struct argp_state *state);
 	/* Without argument(), for a command that takes one: what an error says of a second one. */

@@ -6,6 +6,7 @@
 
 #include "base/replay.h"
 #include "commands/documents.h"
+#include "commands/guess.h"
 #include "commands/stat.h"
 #include "loop/loop.h"
 
@@ -55,7 +56,7 @@ static const struct cli_option options[] = {
 	{"control", "CHANNEL",
 	 "Take commands (enable, disable, ping, stop) from fifo:CTL[,ACK] or fd:N[,N]", 0, 3,
 	 OPTION_TEXT, AT(request.when.control)},
-	{"cpu", "N", "Run the counting loop on CPU N, not the command", 0, 3, OPTION_TEXT,
+	{"bind-cpu", "N", "Run the counting loop on CPU N, not the command", 0, 3, OPTION_TEXT,
 	 AT(request.when.cpu)},
 	{"repeat", "N", "Run COMMAND N times; print mean and spread", 'r', 3, OPTION_COUNT,
 	 AT(request.when.repeat)},
@@ -83,6 +84,8 @@ static const struct cli_option options[] = {
 	 AT(print.append)},
 	{"summary", NULL, "After intervals, print the totals", 0, 4, OPTION_FLAG,
 	 AT(print.summary)},
+	{"timestamp", NULL, "Print the date of each interval instead of the time since the start",
+	 0, 4, OPTION_FLAG, AT(print.timestamp)},
 	{"verbose", NULL, "Print notes on groups, limits and late intervals", 'v', 4, OPTION_FLAG,
 	 AT(request.verbose)},
 	{"dry-run", NULL, "Print every counter that would be opened", 0, 4, OPTION_FLAG,
@@ -158,14 +161,29 @@ static void parse_other(void *into, int key, char *arg, struct argp_state *state
 	}
 }
 
+const char **stat_filter(struct stat_options *o, const char *name)
+{
+	for (const struct cli_option *row = options; row->doc; row++)
+		for (size_t i = 0; row->name && i < REQUEST_FILTERS; i++)
+			if (row->at == AT(request.filters[i].value) && strcmp(row->name, name) == 0)
+				return &o->request.filters[i].value;
+	return NULL;
+}
+
 void stat_interval(struct stat_options *o, char *arg, struct argp_state *state)
 {
 	struct schedule *when = &o->request.when;
+	bool plain = !arg[cli_number_length(arg)];
 
 	if (!cli_number_length(arg))
-		argp_error(state, "'%s' is not an interval%s", arg,
-			   o->request.preset ? "; put -- before a command" : "");
-	else if (!when->interval_ns) {
+		argp_error(state, "'%s' is not an interval", arg);
+	if (o->port_from && plain && strtod(arg, NULL) >= o->port_from) {
+		cli_error("'%s' would be an interval of %s seconds: for a port write --port %s, "
+			  "for this interval %ss",
+			  arg, arg, arg, arg);
+		exit(CLI_USAGE);
+	}
+	if (!when->interval_ns) {
 		when->interval_ns = cli_time(state, "INTERVAL", arg, NS_PER_S, NS_PER_MS);
 		o->positional_interval = true;
 	} else if (o->positional_interval && !when->interval_count) {
@@ -175,33 +193,65 @@ void stat_interval(struct stat_options *o, char *arg, struct argp_state *state)
 	}
 }
 
-/* INTERVAL, COUNT, or the first word of the command; of a preset, where a word is rather mistyped,
- * only behind --. */
-static void parse_argument(void *into, char *arg, struct argp_state *state)
+/* An argument of a preset that is no time: a device, if its rows are of root ports. */
+static void take_word(struct stat_options *o, char *arg, struct argp_state *state)
 {
-	struct stat_options *o = into;
+	const struct command *preset = o->request.preset;
+	const char **device = stat_filter(o, "device");
+	auto_buffer about = {0};
+
+	if (preset->level == UNCORE_LEVEL_PORT) {
+		if (*device && *device != o->devices.data)
+			argp_error(state, "'%s' and --device '%s' are both given", arg, *device);
+		buffer_printf(&o->devices, "%s%s", o->devices.len ? "," : "", arg);
+		*device = o->devices.data;
+		return;
+	}
+	buffer_printf(&about, "'%s' is not an interval", arg);
+	if (!guess_word(o->cli, about.data, arg))
+		argp_error(state, "'%s' is not an interval; put -- before a command", arg);
+	exit(CLI_USAGE);
+}
+
+/* A preset whose metrics are recorded, or the recording. */
+static void take_preset(struct stat_options *o, char *arg, struct argp_state *state)
+{
 	auto_buffer names = {0};
 	bool found = false;
 
-	if (state->quoted ||
-	    (*arg && !cli_number_length(arg) && !o->request.preset && !o->known_presets)) {
-		o->request.when.command = &state->argv[state->next - 1];
-		state->next = state->argc;
-		return;
-	}
-	if (!o->known_presets || cli_number_length(arg)) {
-		stat_interval(o, arg, state);
-		return;
-	}
-	/* A preset whose metrics are recorded. */
 	for (const struct command *c = o->known_presets; c->name && !found; c++) {
 		found = c->metrics && strcmp(c->name, arg) == 0 && stat_add_preset(o, c);
 		if (!found && c->metrics)
 			buffer_printf(&names, "%s%s", names.len ? ", " : "", c->name);
 	}
-	if (!found)
+	if (found)
+		return;
+	if (!o->file || !strpbrk(arg, "./"))
 		argp_error(state, "'%s' is not one of: %s; put -- before a command", arg,
 			   names.data);
+	if (*o->file)
+		argp_error(state, "'%s' is not a preset, and the file is '%s'", arg, *o->file);
+	*o->file = arg;
+}
+
+/* INTERVAL, COUNT, or the first word of the command; of a preset, where a word is rather mistyped,
+ * only behind --. */
+static void parse_argument(void *into, char *arg, struct argp_state *state)
+{
+	struct stat_options *o = into;
+	/* "0000:17:00.0" begins with a number, too. */
+	bool number = cli_number_length(arg) && !strchr(arg, ':');
+
+	if (state->quoted || (*arg && !number && !o->request.preset && !o->known_presets)) {
+		o->request.when.command = &state->argv[state->next - 1];
+		state->next = state->argc;
+	} else if (number) {
+		stat_interval(o, arg, state);
+	} else if (o->known_presets) {
+		take_preset(o, arg, state);
+	} else {
+		take_word(o, arg, state);
+	}
 }
 
 static bool has_metrics(const struct stat_options *o)
@@ -212,6 +262,26 @@ static bool has_metrics(const struct stat_options *o)
 	return o->request.preset || o->request.preset_count || !o->request.query_count;
 }
 
+/* The output that the end of a file's name means; NULL: none. */
+static const struct output *output_of_file(const char *name)
+{
+	static const struct {
+		const char *end, *output;
+	} ends[] = {
+		{".csv", "csv"},     {".json", "json"}, {".jsonl", "json"},
+		{".ndjson", "json"}, {".html", "html"},
+	};
+	size_t length = strlen(name);
+
+	if (length > 4 && strcmp(name + length - 4, ".zst") == 0)
+		length -= 4;
+	for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++)
+		if (length > strlen(ends[i].end) && strncmp(name + length - strlen(ends[i].end),
+							    ends[i].end, strlen(ends[i].end)) == 0)
+			return output_find(ends[i].output);
+	return NULL;
+}
+
 static void check(void *into, struct argp_state *state)
 {
 	struct stat_options *o = into;
@@ -219,8 +289,12 @@ static void check(void *into, struct argp_state *state)
 	struct schedule *when = &r->when;
 	const struct output *output = o->print.output;
 
+	if (o->own->check)
+		o->own->check(into, state);
 	if (!when->interval_ns)
 		when->interval_ns = o->default_interval_ns;
+	if (!output && o->print.file)
+		output = o->print.output = output_of_file(o->print.file);
 	for (const struct cli_option *row = options; row->doc; row++)
 		for (size_t i = 0; i < REQUEST_FILTERS; i++)
 			if (row->name && row->at == AT(request.filters[i].value) &&
@@ -263,8 +337,6 @@ static void check(void *into, struct argp_state *state)
 				  "write terms into the events");
 	if (o->dry_run && !o->known_presets && output && !output->document)
 		argp_error(state, "--dry-run prints text or JSON only");
-	if (o->own->check)
-		o->own->check(into, state);
 }
 
 bool stat_add_preset(struct stat_options *o, const struct command *preset)
@@ -416,11 +488,33 @@ static int check_sort(const struct stat_options *o)
 	return found ? CLI_OK : CLI_USAGE;
 }
 
+/* Whether `more` has an option of the same name. */
+static bool is_replaced(const struct cli_option *option, const struct cli_option *more)
+{
+	for (; option->name && more && more->doc; more++)
+		if (more->name && strcmp(more->name, option->name) == 0)
+			return true;
+	return false;
+}
+
+/* Whether the preset lists the option among what does not suit it. */
+static bool is_unsuited(const struct cli_option *option, const struct command *preset)
+{
+	char word[32];
+	int n;
+
+	for (const char *at = preset ? preset->without : NULL;
+	     option->name && at && sscanf(at, "%31s%n", word, &n) == 1; at += n)
+		if (strcmp(word, option->name) == 0)
+			return true;
+	return false;
+}
+
 /* A recorder has others in their place, or none. */
 static bool is_of_tables(const struct cli_option *option)
 {
-	static const char *const names[] = {
-		"repeat", "sort", "field-separator", "summary", "output", "append", NULL};
+	static const char *const names[] = {"repeat", "sort",   "field-separator", "summary",
+					    "output", "append", "timestamp",       NULL};
 
 	return option->name && names[cli_word(names, option->name)];
 }
@@ -429,6 +523,7 @@ static bool is_of_tables(const struct cli_option *option)
 static void gather_options(const struct stat_options *o, const struct cli_option *more,
 			   struct cli_option *into)
 {
+	const struct cli_option *own = more;
 	int views = KEY_VIEW;
 
 	for (const struct command *v = o->request.preset ? o->request.preset->view : NULL; v;
@@ -437,9 +532,12 @@ static void gather_options(const struct stat_options *o, const struct cli_option
 	for (; more && more->doc; more++)
 		*into++ = *more;
 	for (const struct cli_option *row = options; row->doc; row++) {
-		if (o->known_presets && (row == options || is_of_tables(row)))
+		if ((o->known_presets && (row == options || is_of_tables(row))) ||
+		    is_replaced(row, own))
 			continue;
 		*into = *row;
+		if (is_unsuited(row, o->request.preset))
+			into->doc = "";
 		if (o->request.preset && row == options)
 			into->doc = "What to count (default: the metrics above, to which -M and "
 				    "-e add):";
@@ -459,12 +557,12 @@ void stat_parse(struct cli *cli, struct stat_options *o, const struct cli_syntax
 						  o->known_presets ? OUTPUTS_NONE : OUTPUTS_RECORDS,
 					  .outputs_group = 4,
 					  .outputs_at = AT(print.output),
-					  .flags = ARGP_IN_ORDER,
 					  .other = parse_other,
 					  .argument = parse_argument,
 					  .check = check};
 
 	o->own = own;
+	o->cli = cli;
 	gather_options(o, own->options, all);
 	cli_parse(cli, &syntax, o, argc, argv);
 }
@@ -493,8 +591,11 @@ int cmd_stat(struct cli *cli, int argc, char **argv)
 			 choice ? ".* that fit together" : "");
 	}
 	stat_parse(cli, &o,
-		   &(struct cli_syntax){.doc = preset ? doc : stat_doc,
-					.args = "[INTERVAL [COUNT]] [-- COMMAND ...]"},
+		   &(struct cli_syntax){
+			   .doc = preset ? doc : stat_doc,
+			   .args = preset && preset->level == UNCORE_LEVEL_PORT
+					   ? "[DEVICE ...] [INTERVAL [COUNT]] [-- COMMAND ...]"
+					   : "[INTERVAL [COUNT]] [-- COMMAND ...]"},
 		   argc, argv);
 	preset = o.request.preset;
 	/* Each group, on each cache. */
@@ -532,5 +633,6 @@ int cmd_stat(struct cli *cli, int argc, char **argv)
 	if (!status)
 		status = stat_run(cli, &o);
 	free(o.request.queries);
+	buffer_free(&o.devices);
 	return status;
 }

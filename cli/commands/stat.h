@@ -5,11 +5,12 @@
 
 #include <argp.h>
 
+#include "base/buffer.h"
 #include "commands/options.h"
 #include "loop/request.h"
 #include "output/print.h"
 
-#define STAT_MORE 12 /* options at most */
+#define STAT_MORE 13 /* options at most */
 
 struct stat_options {
 	struct request request;
@@ -19,10 +20,17 @@ struct stat_options {
 	const struct command
 		*known_presets; /* arguments name some of this table; NULL: they are a command */
 	uint64_t default_interval_ns; /* without an option; 0: one window */
+	/* Where an argument that is no preset is stored, the name of a file; NULL: an error. */
+	const char **file;
+	/* An INTERVAL without a unit is refused from this number of seconds on, since it is rather
+	 * a port; 0: none is. */
+	unsigned port_from;
 	/* Private: */
 	const struct cli_syntax *own; /* of the command */
-	bool positional_interval;     /* INTERVAL and not -I */
-	const char *device;           /* that the view is for; NULL: none */
+	struct cli *cli;
+	struct buffer devices;    /* arguments that are names of devices, separated by commas */
+	bool positional_interval; /* INTERVAL and not -I */
+	const char *device;       /* that the view is for; NULL: none */
 };
 
 /* Reads the options of stat, for a recorder (`known_presets`) without those of outputs, and those
@@ -30,6 +38,9 @@ struct stat_options {
  * args, options and check. Usage errors end the process. */
 void stat_parse(struct cli *cli, struct stat_options *o, const struct cli_syntax *own, int argc,
 		char **argv);
+
+/* The value of a filter's option, which is a name of uncore_monitor_set_filter(). */
+const char **stat_filter(struct stat_options *o, const char *name);
 
 /* The arguments INTERVAL and COUNT; others are usage errors. */
 void stat_interval(struct stat_options *o, char *arg, struct argp_state *state);

@@ -54,8 +54,9 @@ static bool is_of_devices(const struct uncore *u, const char *pattern)
 }
 
 static int add_metrics(struct cli *cli, const struct request *request, struct uncore_monitor *m,
-		       enum uncore_level level, const char *pattern)
+		       enum uncore_level level, const char *text)
 {
+	auto_free char *pattern = cli_pattern(cli->u, text);
 	bool each = request->each_device && !request->level && is_of_devices(cli->u, pattern);
 	int err = each ? uncore_monitor_set_level(m, UNCORE_LEVEL_INSTANCE) : 0;
 

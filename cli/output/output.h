@@ -59,6 +59,7 @@ struct out_setup {
 	const char *source;
 	bool simulated;
 	bool intervals;           /* there are several windows */
+	bool timestamp;           /* text has their dates, and not the time since the start */
 	enum uncore_level level;  /* of the request; MACHINE for all levels of an output */
 	const char *sort;         /* a key of output->sorts; NULL: the first */
 	const char *host;         /* NULL: unknown, or a simulation */

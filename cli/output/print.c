@@ -83,6 +83,7 @@ static struct out_setup setup_of(struct print *p)
 				  .source = uncore_source(p->cli->u),
 				  .simulated = uncore_is_simulated(p->cli->u),
 				  .intervals = r->when.interval_ns > 0,
+				  .timestamp = p->o->timestamp,
 				  .level = r->level,
 				  .sort = p->o->sort,
 				  .host = cli_host(p->cli),

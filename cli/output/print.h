@@ -17,6 +17,7 @@ struct print_options {
 	bool append;
 	const char *sort; /* NULL: the default of the output */
 	bool summary;
+	bool timestamp;                     /* text has the date of an interval */
 	const struct uncore_device *port;   /* the root port of --check; NULL: none */
 	json_t *(*about)(struct uncore *u); /* describes the machine for `begin` of an output */
 };

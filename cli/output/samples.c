@@ -160,6 +160,8 @@ static void put_row(struct out *out, const struct out_row *kept)
 	human_value(&most, d->most * scale, unit);
 	if (out->frame.total)
 		table_cell(t, "total");
+	else if (out->setup.timestamp)
+		table_cell(t, "%s", out->date);
 	else
 		table_cell(t, "%.3f", out->frame.time);
 	table_cell(t, "%s", row->query->name);

@@ -55,6 +55,8 @@ void out_text_header(struct out *out)
 		buffer_printf(out->to, "Counted for %s", window.text);
 	if (out->setup.command)
 		buffer_printf(out->to, " of '%s'", out->setup.command);
+	if (out->setup.timestamp)
+		buffer_printf(out->to, ", until %s", out->date);
 	buffer_puts(out->to, "\n\n");
 }
 
@@ -65,6 +67,8 @@ void out_text_time(struct out *out)
 	buffer_puts(out->to, out->begun ? "\n" : "");
 	if (out->frame.total)
 		buffer_puts(out->to, "total\n");
+	else if (out->setup.timestamp)
+		buffer_printf(out->to, "%s\n", out->date);
 	else
 		buffer_printf(out->to, "%.6f s\n", out->frame.time);
 }
@@ -265,6 +269,8 @@ static void put_row(struct out *out, struct table *t, const struct out_row *kept
 	if (out->setup.intervals && t == &out->table) {
 		human_value(&window, out->frame.window, "s");
 		snprintf(text, sizeof(text), "%.6f", out->frame.time);
+		if (out->setup.timestamp)
+			snprintf(text, sizeof(text), "%s", out->date);
 		table_cell(t, "%s", out->frame.total ? "total" : text);
 		table_cell(t, "%s", window.text);
 	} else {

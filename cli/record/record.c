@@ -393,7 +393,7 @@ static void check(void *into, struct argp_state *state)
 	const struct record *r = into;
 
 	if (!r->o.path)
-		argp_error(state, "a recording needs a file: -o");
+		argp_error(state, "a recording needs a file: -o FILE");
 }
 
 static const char doc[] =
@@ -432,11 +432,12 @@ int cmd_record(struct cli *cli, int argc, char **argv)
 	};
 	static const struct cli_syntax syntax = {
 		.doc = doc,
-		.args = "[PRESET ...] [INTERVAL [COUNT]] [-- COMMAND ...]",
+		.args = "[FILE] [PRESET ...] [INTERVAL [COUNT]] [-- COMMAND ...]",
 		.options = more,
 		.check = check};
 	struct record r = {.cli = cli,
 			   .stat = {.known_presets = cli->presets,
+				    .file = &r.o.path,
 				    .default_interval_ns = NS_PER_S,
 				    .print.output = output_find("text")}};
 	struct request *request = &r.stat.request;

@@ -46,6 +46,8 @@ struct serve {
 	struct stat_options o; /* first, since offsets of its options begin there */
 	struct http_setup http_setup;
 	const char *user, *config;
+	const char *port; /* of --port: a port to listen on, or root ports */
+	char listen[32];  /* its address */
 	struct cli *cli;
 	struct http *http;
 	struct series_set series;
@@ -244,6 +246,10 @@ static const struct cli_option more[] = {
 	{NULL, NULL, "Server:", 0, 5, 0, 0},
 	{"listen", "ADDRESS", "ADDRESS:PORT (" LISTEN "), or unix:PATH", 0, 5, OPTION_TEXT,
 	 AT(http_setup.listen)},
+	{"port", "PORT",
+	 "Listen on this port of 127.0.0.1; or only these PCIe root ports: addresses, or "
+	 "SOCKET:RC:INDEX",
+	 0, 5, OPTION_TEXT, AT(port)},
 	{"host", "LIST", "Further names of this machine that clients may use", 0, 5, OPTION_TEXT,
 	 AT(http_setup.hosts)},
 	{"web-config", "FILE", "TLS and passwords, in the format of Prometheus' exporters", 0, 5,
@@ -272,10 +278,29 @@ static const char doc[] =
 	"PRESET selects the metrics of mem, pcie, link, cache, power or matrix. Without PRESET, -M and "
 	"-e: the headline metrics of each socket. Ends with SIGTERM or Ctrl-C.";
 
+/* A root port has an address: a number alone is a port of TCP. */
+static void check(void *into, struct argp_state *state)
+{
+	struct serve *s = into;
+
+	if (!s->port)
+		return;
+	if (s->port[strspn(s->port, "0123456789")]) {
+		*stat_filter(&s->o, "port") = s->port;
+	} else {
+		if (s->http_setup.listen && !s->cli->configured)
+			argp_error(state, "--port and --listen exclude each other");
+		snprintf(s->listen, sizeof(s->listen), "127.0.0.1:%.10s", s->port);
+		s->http_setup.listen = s->listen;
+	}
+	/* An option of the command line replaces that of the file. */
+	s->port = NULL;
+}
+
 static void parse(struct serve *s, int argc, char **argv)
 {
 	static const struct cli_syntax syntax = {
-		.doc = doc, .args = "[PRESET ...]", .options = more};
+		.doc = doc, .args = "[PRESET ...]", .options = more, .check = check};
 
 	stat_parse(s->cli, &s->o, &syntax, argc, argv);
 }
@@ -528,6 +553,7 @@ int cmd_serve(struct cli *cli, int argc, char **argv)
 {
 	struct serve s = {.cli = cli,
 			  .o = {.known_presets = cli->presets,
+				.port_from = 1000,
 				.request.default_level = UNCORE_LEVEL_SOCKET,
 				.print.output = output_find("text")}};
 	struct sink sink = {.context = &s,

@@ -35,7 +35,7 @@ is() {
 	is "$(words '')" "$("$UNCORE" --help | sed -n 's/^  \([a-z-]\{3,\}\)  .*/\1/p' | cat - <(echo help) | sort -u | paste -sd ' ')"
 	for command in stat pcie latency list doctor; do
 		is "$(words "$command" --)" "$("$UNCORE" "$command" --help |
-			sed -nE 's/^ {2,6}(-., )?(--[a-z-]+).*/\2/p' | sort -u | paste -sd ' ')"
+			grep -E '^ {2,6}-' | sed -E 's/^ +//; s/  .*//' | grep -oE -- '--[a-z-]+' | sort -u | paste -sd ' ')"
 	done
 	is "$(words help to)" 'top topo'
 	is "$(words --color '')" 'always auto never'
@@ -46,6 +46,10 @@ is() {
 	is "$(words stat --source=regs:t)" '--source=regs:template'
 	is "$(words stat --csv=)" '--csv=wide'
 	is "$(words stat --csv --metr)" '--metrics'
+	is "$(words stat --format '')" 'csv html json'
+	is "$(words stat --inter)" '--interval --interval-count --interval-print'
+	# Options that do not suit the command.
+	is "$(words mem --devi)" ''
 	is "$(words list '')" 'events metrics pmus'
 	is "$(words stat -- '')" ''
 	is "$(words snapshot '')" ''

@@ -294,7 +294,7 @@ lax() {
 @test "a mistyped argument of a preset is not run as a command" {
 	local command
 
-	for command in mem pcie link cache matrix; do
+	for command in mem link cache matrix; do
 		refuses 2 "$UNCORE" "$command" abc
 		says "uncore $command: 'abc' is not an interval; put -- before a command"
 	done

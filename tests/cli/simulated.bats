@@ -110,14 +110,14 @@ says_so() {
 	helper check-rows json real <<<"$output"
 }
 
-@test "--cpu: the loop runs on it, and the command where it may" {
+@test "--bind-cpu: the loop runs on it, and the command where it may" {
 	local allowed loop
 
 	allowed=$(grep Cpus_allowed_list /proc/self/status)
-	expect 0 "$UNCORE" --source sim:skx stat --cpu 0 -M memory.bandwidth -- \
+	expect 0 "$UNCORE" --source sim:skx stat --bind-cpu 0 -M memory.bandwidth -- \
 		grep Cpus_allowed_list /proc/self/status
 	shows "$allowed"
-	"$UNCORE" --source sim:skx stat --cpu 0 -I 100ms --timeout 100s >"$BATS_TEST_TMPDIR/rows" 3>&- &
+	"$UNCORE" --source sim:skx stat --bind-cpu 0 -I 100ms --timeout 100s >"$BATS_TEST_TMPDIR/rows" 3>&- &
 	loop=$!
 	for _ in $(seq 3000); do
 		[ -s "$BATS_TEST_TMPDIR/rows" ] && break
@@ -125,12 +125,12 @@ says_so() {
 	done
 	grep -P 'Cpus_allowed_list:\t0$' "/proc/$loop/status"
 	kill "$loop"
-	refuses 2 "$UNCORE" --source sim:skx stat --cpu x --timeout 10ms
-	refuses 2 "$UNCORE" --source sim:skx stat --cpu 1023 --timeout 10ms
+	refuses 2 "$UNCORE" --source sim:skx stat --bind-cpu x --timeout 10ms
+	refuses 2 "$UNCORE" --source sim:skx stat --bind-cpu 1023 --timeout 10ms
 	# Servers have more CPUs than glibc's cpu_set_t: 1,920.
-	refuses 2 "$UNCORE" --source sim:skx stat --cpu 65535 --timeout 10ms
+	refuses 2 "$UNCORE" --source sim:skx stat --bind-cpu 65535 --timeout 10ms
 	says 'CPU 65535 cannot be used'
-	refuses 2 "$UNCORE" --source sim:skx stat --cpu 65536 --timeout 10ms
+	refuses 2 "$UNCORE" --source sim:skx stat --bind-cpu 65536 --timeout 10ms
 	says 'is not a number of a CPU'
 }
 

@@ -1,0 +1,174 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# What people type before they have read the manual: it works, or one line has the right command.
+
+load helpers
+
+# answers STATUS PATTERN ARGUMENTS...: one line, which matches.
+answers() {
+	local status=$1 pattern=$2
+
+	shift 2
+	refuses "$status" "$UNCORE" --root "$SPR" "$@" || return 1
+	# shellcheck disable=SC2154 # set by refuses
+	[ "$(wc -l <<<"$stderr")" -eq 1 ] || fail "not one line: $*"
+	[[ $stderr =~ $pattern ]] || fail "does not match '$pattern': $*"
+}
+
+# same ARGUMENTS... - ARGUMENTS...: both print the same.
+same() {
+	local first=()
+
+	while [ "$1" != - ]; do
+		first+=("$1")
+		shift
+	done
+	shift
+	expect 0 "$UNCORE" --source "$SIM_SPR" "${first[@]}"
+	wanted=$output
+	expect 0 "$UNCORE" --source "$SIM_SPR" "$@"
+	[ "$output" = "$wanted" ] || fail "$* differs from ${first[*]}" "$wanted"
+}
+
+@test "other names of options" {
+	same stat -M memory.bandwidth -j -I 10ms --interval-count 2 - \
+		stat --metrics memory.bandwidth --json --interval 10ms --count 2
+	same mem -j -I 10ms --interval-count 2 - mem --format json -I 10 -n 2
+	same mem --csv=wide 0.01 1 - mem --format=csv=wide 0.01 1
+	same mem --timeout 10ms - mem --duration 10ms
+	same list -j metrics - list --format json metrics
+	answers 2 "--format: 'yaml' is not one of: csv, json, html$" mem --format yaml
+	answers 2 "--format: 'csv' is not one of: json, html$|is not one of: json$" topo --format csv
+	refuses 2 "$UNCORE" stat --interval 1s -I 2s
+	says "-I is given twice: '1s' and '2s'"
+	refuses 2 "$UNCORE" stat -I 1s --interval 2s
+	says "--interval is given twice: '1s' and '2s'"
+	# With perf's names milliseconds, with others perhaps seconds.
+	answers 2 "^uncore: --interval: '2' has no unit: write --interval 2s or --interval 2ms$" mem --interval 2
+	answers 2 '--duration 10s or' mem --duration 10
+	expect 0 "$UNCORE" mem --help
+	shows '-n, --interval-count=N, --count=N' '--timeout=TIME, --duration=TIME'
+}
+
+@test "names of options are whole, and a mistyped one is answered with the right one" {
+	answers 2 '^uncore: there is no option --interval-p; did you mean --interval-print\?$' stat --interval-p 1s
+	answers 2 'did you mean --metrics\?$' stat --metr memory.bandwidth
+	answers 2 'did you mean --metrics\?$' stat --metrcis=memory.bandwidth
+	answers 2 'did you mean --per-socket\?$' mem --per-sokcet
+	answers 2 'did you mean --json\?$' list --jsn
+	answers 2 "there is no option --frobnicate; 'uncore mem --help' lists the options$" mem --frobnicate
+	answers 2 "there is no option -Z; 'uncore mem --help'" mem -Z
+	answers 2 'there is no option -I before a command; write it behind: uncore stat -I' -I 2000 -n 10
+	# The command's own options are its own.
+	expect 0 "$UNCORE" --source "$SIM_SPR" stat -M memory.bandwidth -- true --metr
+	expect 0 "$UNCORE" --source "$SIM_SPR" stat -M memory.bandwidth true --metr
+	# A value is no option.
+	answers 2 "--color: '--metr' is not|there is no metric|no metric" stat -M --metr
+}
+
+@test "an option that would mean something else is refused" {
+	answers 2 '--socket N counts one socket, and --bind-cpu N runs' stat --cpu 0
+	answers 2 'write --timeout 1s' mem --time 1
+	answers 2 'uncore stat -- COMMAND' stat --pid 1
+	expect 0 "$UNCORE" --source "$SIM_SPR" stat --bind-cpu 0 -M memory.bandwidth --timeout 10ms
+	if [[ $("$UNCORE" --help) == *' serve '* ]]; then
+		answers 2 "^uncore: '24100' would be an interval of 24100 seconds: for a port write --port 24100, for this interval 24100s$" \
+			serve 24100
+		answers 2 '127.0.0.1:99999' serve --port 99999
+		refuses 2 "$UNCORE" serve --port 9100 --listen :9100
+		says '--port and --listen exclude each other'
+		refuses 2 "$UNCORE" --root "$SPR" serve --port 0000:ff:01.0 mem
+		says '0000:ff:01.0'
+	fi
+}
+
+@test "serve --port" {
+	[[ $("$UNCORE" --help) == *' serve '* ]] || skip 'built without serve'
+	cd "$BATS_TEST_TMPDIR" || return
+	serve --source "$SIM_SPR" serve mem --port 0
+	# shellcheck disable=SC2154 # set by serve
+	[[ $address == http://127.0.0.1:* ]] || fail "$address"
+	stop TERM
+}
+
+@test "a subject is answered with the command that shows it" {
+	answers 2 "^uncore: unknown command 'ddio'; for that use: uncore pcie --ddio$" ddio
+	answers 2 'uncore link$' upi
+	answers 2 'uncore pcie --device gpu$' gpu
+	answers 2 'uncore pcie$' nvme
+	answers 2 "uncore stat -M '\*cxl\*'$" cxl
+	answers 2 'uncore mem --per-node$' numa
+	answers 2 "uncore stat -M 'power\.\*'$" power
+	answers 2 'uncore mem$' imbalance
+	answers 2 'uncore list metrics write$' write
+	answers 2 "did you mean 'mem'\?$" memory
+	answers 2 "did you mean 'stat'\?$" status
+	answers 2 "^uncore: 'upi' is not an interval; for that use: uncore link$" mem upi
+	answers 2 'did you mean link\.\*\?' stat -M upi
+}
+
+@test "the first word of metrics stands for all of them" {
+	same stat -M 'memory.*' 0.01 1 - stat -M memory 0.01 1
+	same explain 'fabric.*' - explain fabric
+	answers 2 "no metric of the catalogue is named 'membry'" stat -M membry
+}
+
+@test "words of the output are explained" {
+	expect 0 "$UNCORE" --root /nonexistent explain scaled
+	shows '^scaled: the kernel multiplexed the counter' coverage
+	expect 0 "$UNCORE" help quality
+	shows $'\nmeasured: ' $'\nsuspect: ' $'\nunavailable: '
+	expect 0 "$UNCORE" help Suspect
+	shows '^suspect: '
+}
+
+@test "devices and files are arguments" {
+	same pcie --device nvme0 0.01 1 - pcie nvme0 0.01 1
+	same pcie --device 0000:38:00.0 0.01 1 - pcie 0000:38:00.0 0.01 1
+	answers 2 "there is no PCI device 'nvem0'" pcie nvem0
+	[[ $("$UNCORE" --help) == *' record '* ]] || skip 'built without record'
+	cd "$BATS_TEST_TMPDIR" || return
+	expect 0 "$UNCORE" --source "$SIM_SPR" record night.db mem 0.01 2
+	expect 0 "$UNCORE" report night.db
+	refuses 2 "$UNCORE" --source "$SIM_SPR" record other.db -o night.db
+	refuses 2 "$UNCORE" --source "$SIM_SPR" record other.db third.db
+	refuses 2 "$UNCORE" --source "$SIM_SPR" record mme
+	[ ! -e mme ]
+}
+
+@test "the name of a file selects the format" {
+	cd "$BATS_TEST_TMPDIR" || return
+	expect 0 "$UNCORE" --source "$SIM_SPR" mem 0.01 1 -o x.csv
+	helper check-rows csv <x.csv
+	expect 0 "$UNCORE" --source "$SIM_SPR" mem 0.01 1 -o x.json
+	helper check-rows json <x.json
+	expect 0 "$UNCORE" --source "$SIM_SPR" mem 0.01 1 -o x.html
+	grep -q '<html' x.html
+	expect 0 "$UNCORE" --source "$SIM_SPR" mem 0.01 1 -o x.txt
+	grep -q '^PLACE' x.txt
+	expect 0 "$UNCORE" --source "$SIM_SPR" mem 0.01 1 -j -o y.csv
+	helper check-rows json <y.csv
+}
+
+@test "--timestamp" {
+	expect 0 "$UNCORE" --source "$SIM_SPR" stat -M memory.bandwidth 0.01 2 --timestamp
+	shows $'\n1970-01-01T00:00:01\.000Z ' $'\n1970-01-01T00:00:02\.000Z '
+	expect 0 "$UNCORE" --source "$SIM_SPR" mem 0.01 2 --timestamp
+	shows $'\n1970-01-01T00:00:01\.000Z\n' $'\n1970-01-01T00:00:02\.000Z\n'
+	expect 0 "$UNCORE" --source "$SIM_SPR" mem --timestamp
+	shows 'Counted for 1.000 s, until 1970-01-01T00:00:01\.000Z'
+}
+
+@test "--help has the options that suit the command" {
+	expect 0 "$UNCORE" mem --help
+	shows '--per-channel' '--from'
+	for option in --gpu --link --port --device --address --per-port; do
+		[[ $output != *"$option"* ]] || fail "mem --help has $option"
+	done
+	expect 0 "$UNCORE" pcie --help
+	shows '--device' '--sort'
+	[[ $output != *--per-channel* ]] || fail 'pcie --help has --per-channel'
+	# They are still taken, so that the reason is printed.
+	refuses 3 "$UNCORE" --source "$SIM_T410" mem --gpu 0
+	says 'cannot be restricted by .gpu.'
+}
