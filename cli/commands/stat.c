@@ -22,7 +22,12 @@ static const struct cli_option options[] = {
 	{"metrics", "LIST", "Metric names or patterns, separated by commas", 'M', 1, OPTION_LIST,
 	 0},
 	{"all-cpus", NULL, "Accepted as in perf: counting is always system-wide", 'a', 1, 0, 0},
-	{NULL, NULL, "Filters (of metrics; a LIST selects any of its values):", 0, 2, 0, 0},
+	{NULL, NULL,
+	 "Filters (a LIST selects any of its values; of events: --socket and --node):", 0, 2, 0, 0},
+	{"socket", "LIST", "Only these sockets, by number", 0, 2, OPTION_TEXT,
+	 AT(request.filters[7].value)},
+	{"node", "LIST", "Only these NUMA nodes, by number", 0, 2, OPTION_TEXT,
+	 AT(request.filters[8].value)},
 	{"from", "LIST", "Only this source of requests: cpu, device, remote ...", 0, 2, OPTION_TEXT,
 	 AT(request.filters[0].value)},
 	{"to", "LIST", "Only this target: memory, gpu, cxl, remote ...", 0, 2, OPTION_TEXT,
@@ -33,8 +38,10 @@ static const struct cli_option options[] = {
 	 AT(request.filters[3].value)},
 	{"port", "LIST", "Only these PCIe root ports: addresses, or SOCKET:RC:INDEX", 0, 2,
 	 OPTION_TEXT, AT(request.filters[4].value)},
-	{"device", "NAME", "Only this PCI device, or the smallest unit that contains it", 0, 2,
-	 OPTION_TEXT, AT(request.filters[5].value)},
+	{"device", "LIST",
+	 "Only these PCI devices, or the smallest units that contain them: names, addresses, "
+	 "vendor:device, patterns; all of a class: gpu, nic or nvme",
+	 0, 2, OPTION_TEXT, AT(request.filters[5].value)},
 	{"address", "LIST", "Only these ranges of memory: BASE/SIZE", 0, 2, OPTION_TEXT,
 	 AT(request.filters[6].value)},
 	{NULL, NULL, "Time:", 0, 3, 0, 0},
@@ -293,7 +300,7 @@ static void check(void *into, struct argp_state *state)
 		o->own->check(into, state);
 	if (!when->interval_ns)
 		when->interval_ns = o->default_interval_ns;
-	if (!output && o->print.file)
+	if (!output && o->print.file && !o->dry_run)
 		output = o->print.output = output_of_file(o->print.file);
 	for (const struct cli_option *row = options; row->doc; row++)
 		for (size_t i = 0; i < REQUEST_FILTERS; i++)
@@ -301,6 +308,8 @@ static void check(void *into, struct argp_state *state)
 			    r->filters[i].value) {
 				r->filters[i].name = row->name;
 				r->filtered = true;
+				r->restricted |= strcmp(row->name, "socket") != 0 &&
+						 strcmp(row->name, "node") != 0;
 			}
 	if (state->quoted && !when->command)
 		argp_error(state, "there is no command after --");
@@ -332,7 +341,7 @@ static void check(void *into, struct argp_state *state)
 			   output->name);
 	if (o->print.append && !o->print.file)
 		argp_error(state, "--append needs a file: -o");
-	if (r->filtered && !has_metrics(o))
+	if (r->restricted && !has_metrics(o))
 		argp_error(state, "filters such as --from and --to apply to metrics, not events: "
 				  "write terms into the events");
 	if (o->dry_run && !o->known_presets && output && !output->document)
@@ -497,7 +506,7 @@ static bool is_replaced(const struct cli_option *option, const struct cli_option
 	return false;
 }
 
-/* Whether the preset lists the option among what does not suit it. */
+/* Whether the option is in the list of what does not suit the preset. */
 static bool is_unsuited(const struct cli_option *option, const struct command *preset)
 {
 	char word[32];

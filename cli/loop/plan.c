@@ -130,14 +130,14 @@ static int add_any(struct cli *cli, const struct request *request, struct uncore
 }
 
 /* What a first look shows: the few metrics that the catalogue names for it. A machine with none of
- * them has so few that all are shown, and so does a filter, which selects by itself. */
+ * them has so few that all are shown, and so does a filter that selects metrics by itself. */
 static int add_headline(struct cli *cli, const struct request *request, struct uncore_monitor *m,
 			enum uncore_level level)
 {
 	bool added = false;
 	char name[256];
 
-	for (unsigned place = 1; !request->filtered && place <= 9; place++) {
+	for (unsigned place = 1; !request->restricted && place <= 9; place++) {
 		for (size_t i = 0; i < uncore_metric_count(cli->u); i++) {
 			const struct uncore_metric *metric = uncore_metric_at(cli->u, i);
 			int err;

@@ -34,7 +34,8 @@ struct request {
 		const char *name;  /* the library's, and that of its option */
 		const char *value; /* NULL: not given */
 	} filters[REQUEST_FILTERS];
-	bool filtered; /* any of them is */
+	bool filtered;   /* any of them is */
+	bool restricted; /* one that selects metrics, and not only places */
 	enum uncore_level level;
 	enum uncore_level default_level; /* without an option and in presets without one */
 	unsigned levels; /* a bit for each level of rows that is shown; 0: only `level` */

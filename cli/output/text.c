@@ -35,17 +35,19 @@ void out_text_rounds(struct out *out, size_t rounds, double seconds)
 
 void out_text_header(struct out *out)
 {
-	const char *filter = NULL;
+	const struct uncore_row_query *query = NULL;
 	struct human window;
 
 	if (out->begun && (out->setup.intervals || out->frame.total))
 		return;
 	put_label(out);
-	/* All metrics of a run have the same filter, and events have no filter. */
-	for (size_t i = 0; !filter && i < out->row_count; i++)
-		filter = out->rows[i].row->query->filter;
-	if (filter)
-		buffer_printf(out->to, "Metrics are restricted by %s.\n", filter);
+	/* All metrics of a run have the same filter, and events those of places in it. */
+	for (size_t i = 0; i < out->row_count; i++)
+		if (out->rows[i].row->query->filter && !(query && query->family))
+			query = out->rows[i].row->query;
+	if (query)
+		buffer_printf(out->to, "%s are restricted by %s.\n",
+			      query->family ? "Metrics" : "Events", query->filter);
 	if (out->setup.intervals)
 		return;
 	human_value(&window, out->frame.window, "s");

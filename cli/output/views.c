@@ -17,6 +17,14 @@ static bool same_place(const struct uncore_row *a, const struct uncore_row *b)
 
 /* ---- mem and link: channels or links, sockets and the machine ---- */
 
+/* Whether filters leave out places of the machine. */
+static bool is_selection(const struct uncore_row *row)
+{
+	const char *filter = row->query->filter;
+
+	return filter && (strstr(filter, "socket=") || strstr(filter, "node="));
+}
+
 static void put_place(struct table *t, const struct uncore_row *row)
 {
 	const struct uncore_pmu *pmu = row->place->pmu;
@@ -24,7 +32,7 @@ static void put_place(struct table *t, const struct uncore_row *row)
 	if (pmu && row->place->channel < 0 && uncore_pmu_cpu_count(pmu) > 1)
 		table_cell(t, "socket %d, %s", row->place->socket, uncore_pmu_name(pmu));
 	else if (out_is_everywhere(row->place))
-		table_cell(t, "machine");
+		table_cell(t, is_selection(row) ? "sum" : "machine");
 	else
 		out_place_cell(t, row->place);
 }

@@ -76,16 +76,19 @@ enum unc_filter_kind {
 	UNC_FILTER_PORT,
 	UNC_FILTER_DEVICE,
 	UNC_FILTER_ADDRESS,
-	UNC_FILTERS,
+	UNC_FILTERS, /* of data files; the others select places */
+	UNC_FILTER_SOCKET = UNC_FILTERS,
+	UNC_FILTER_NODE,
+	UNC_FILTER_KINDS,
 };
 
 /* The words of a kind in data files. count/filters.c checks its values; count/split.c applies it to
  * targets. */
 extern const struct unc_filter_word {
-	const char *name;   /* "from" ... "address" */
+	const char *name;   /* "from" ... "node" */
 	const char *braces; /* words of its terms; NULL: the kind has values instead of terms */
 	bool picks;         /* it also selects PMUs; their family needs no filter for that */
-} unc_filter_words[UNC_FILTERS];
+} unc_filter_words[UNC_FILTER_KINDS];
 
 struct unc_filter {
 	const char *title; /* NULL: the family has no such filter */
@@ -489,6 +492,16 @@ int unc_drivers_apply(struct unc_catalogue *c, struct unc_pmus *pmus, const stru
 		      struct unc_error *e);
 /* The socket of the hardware that the PMU counts from this CPU; -1: unknown. */
 int unc_counted_socket(const struct uncore_pmu *pmu, const struct unc_topology *t, int cpu);
+/* The NUMA node of it; -1: unknown. Of nodes.c, as the next three. */
+int unc_counted_node(const struct uncore_pmu *pmu, const struct unc_topology *t, int cpu);
+/* The nodes of a socket's CPUs, ascending. Returns their number. */
+#define UNC_MOST_NODES 16 /* of a socket */
+size_t unc_topology_nodes(const struct unc_topology *t, int socket,
+			  int nodes[static UNC_MOST_NODES]);
+/* True when an offline CPU of a node that is not among these may be in the same socket. */
+bool unc_topology_has_more_nodes(const struct unc_topology *t, const int *nodes, size_t count);
+/* A CPU of each die of a package counts what belongs to this die. */
+bool unc_pmu_is_of_die(const struct uncore_pmu *pmu);
 /* Why this socket and the NUMA node are unknown, although those of the CPU are known; NULL: they
  * are known. */
 const char *unc_pmu_unplaced(const struct uncore_pmu *pmu, const struct unc_topology *t);

@@ -62,8 +62,10 @@ const struct unc_filter_word unc_filter_words[] = {
 	[UNC_FILTER_PORT] = {"port", "{mask} {index}", true},
 	[UNC_FILTER_DEVICE] = {"device", "{bdf}", true},
 	[UNC_FILTER_ADDRESS] = {"address", "{base} {mask}", false},
+	[UNC_FILTER_SOCKET] = {"socket", NULL, false},
+	[UNC_FILTER_NODE] = {"node", NULL, false},
 };
-_Static_assert(sizeof(unc_filter_words) / sizeof(*unc_filter_words) == UNC_FILTERS,
+_Static_assert(sizeof(unc_filter_words) / sizeof(*unc_filter_words) == UNC_FILTER_KINDS,
 	       "each kind of filter has a name");
 
 /* Checks terms with values. Values are numbers or, with `allowed`, its words, of which there must

@@ -172,21 +172,190 @@ static int check_port(struct setter *x, const char *word)
 	return 0;
 }
 
+static int refuse_more(const struct setter *x)
+{
+	return unc_fail(x->e, EINVAL, "%s: more than %d are given", unc_filter_words[x->kind].name,
+			UNC_FILTER_CHOICES);
+}
+
+/* Classes of devices that have a word: the first bits of their class code. */
+static const struct device_class {
+	const char *word;
+	unsigned code, shift;
+} device_classes[] = {
+	{"gpu", 0x03, 16},   /* display controllers */
+	{"gpu", 0x12, 16},   /* processing accelerators */
+	{"nic", 0x02, 16},   /* network controllers */
+	{"nvme", 0x0108, 8}, /* storage controllers for non-volatile memory */
+};
+
+#define DEVICE_CLASSES (sizeof(device_classes) / sizeof(*device_classes))
+
+static bool is_class_word(const char *word)
+{
+	for (size_t i = 0; i < DEVICE_CLASSES; i++)
+		if (strcmp(device_classes[i].word, word) == 0)
+			return true;
+	return false;
+}
+
+/* "8086:1592" */
+static bool is_vendor_and_device(const char *word)
+{
+	return strlen(word) == 9 && word[4] == ':' && strspn(word, "0123456789abcdefABCDEF") == 4 &&
+	       strspn(word + 5, "0123456789abcdefABCDEF") == 4;
+}
+
+/* Whether the word, which may mean several devices, means this one: a word for its class, or a
+ * pattern of its address, a name or its vendor and device. */
+static bool means_device(const char *word, const struct uncore_device *d)
+{
+	char text[64];
+	bool found = false;
+	int n;
+
+	for (size_t i = 0; i < DEVICE_CLASSES; i++)
+		found |= strcmp(device_classes[i].word, word) == 0 &&
+			 d->class_code >> device_classes[i].shift == device_classes[i].code;
+	snprintf(text, sizeof(text), "%04x:%04x", d->vendor, d->device);
+	found |= unc_glob_matches(word, d->address) || unc_glob_matches(word, text);
+	for (const char *at = d->names; at && sscanf(at, "%63s%n", text, &n) == 1; at += n)
+		found |= unc_glob_matches(word, text);
+	return found && !d->is_bridge;
+}
+
+/* Whether the device counts itself, or one below it does. */
+static bool counts_itself(struct uncore *u, const struct uncore_device *device)
+{
+	for (size_t i = 0; i < u->pmus.count; i++) {
+		const struct uncore_pmu *pmu = &u->pmus.items[i];
+		const struct uncore_device *d = NULL;
+
+		if (pmu->source != UNC_SOURCE_KERNEL && pmu->pci)
+			uncore_device_find(u, pmu->pci, &d);
+		for (; d; d = d->parent)
+			if (d == device)
+				return true;
+	}
+	return false;
+}
+
+static int add_device(struct setter *x, const struct uncore_device *d)
+{
+	for (size_t i = 0; i < x->into->count; i++)
+		if (x->into->choices[i].device == d)
+			return 0;
+	if (x->into->count == UNC_FILTER_CHOICES)
+		return refuse_more(x);
+	x->into->choices[x->into->count++].device = d;
+	return 0;
+}
+
+static int refuse_device(const struct setter *x, const struct uncore_device *d)
+{
+	return unc_fail(x->e, ENODEV,
+			"%s is below no root port: what it moves is not counted by port",
+			d->address);
+}
+
+/* Adds all devices that the word means and something here may count. */
+static int check_devices(struct setter *x, const char *word)
+{
+	struct uncore *u = x->m->machine;
+	const struct uncore_device *uncounted = NULL;
+	size_t before = x->into->count;
+	int r = unc_machine_pci(u);
+
+	for (size_t i = 0; r == 0 && i < uncore_device_count(u); i++) {
+		const struct uncore_device *d = uncore_device_at(u, i);
+
+		if (!means_device(word, d))
+			continue;
+		if (d->port || counts_itself(u, d))
+			r = add_device(x, d);
+		else
+			uncounted = d;
+	}
+	if (r < 0 || x->into->count > before)
+		return r;
+	if (uncounted)
+		return refuse_device(x, uncounted);
+	return unc_fail(x->e, ENODEV, "device: this machine has no PCI device '%s'", word);
+}
+
 static int check_device(struct setter *x, const char *word)
 {
 	const struct uncore_device *d;
 	int r;
 
-	if (x->into->count)
-		return unc_fail(x->e, EINVAL, "device: one at a time");
+	if (is_class_word(word) || is_vendor_and_device(word) || strpbrk(word, "*?["))
+		return check_devices(x, word);
 	r = uncore_device_find(x->m->machine, word, &d);
 	if (r < 0)
 		return r;
-	if (!d->port)
-		return unc_fail(x->e, ENODEV,
-				"%s is below no root port: what it moves is not counted by port",
-				d->address);
-	x->into->choices[x->into->count++].device = d;
+	return d->port || counts_itself(x->m->machine, d) ? add_device(x, d) : refuse_device(x, d);
+}
+
+/* ---- places ---- */
+
+static bool has_socket(const struct unc_topology *t, uint64_t socket)
+{
+	bool found = false;
+
+	for (size_t i = 0; i < t->socket_count; i++)
+		found |= (uint64_t)t->sockets[i] == socket;
+	for (size_t i = 0; i < t->offline_count; i++)
+		found |= t->offline[i].socket >= 0 && (uint64_t)t->offline[i].socket == socket;
+	return found;
+}
+
+static bool has_node(const struct unc_topology *t, uint64_t node)
+{
+	bool found = false;
+
+	for (size_t i = 0; i < t->cpu_count; i++)
+		found |= t->cpus[i].node >= 0 && (uint64_t)t->cpus[i].node == node;
+	return found;
+}
+
+/* Refuses the number with a list of those of this machine. */
+static int refuse_place(const struct setter *x, const char *word,
+			bool (*has)(const struct unc_topology *t, uint64_t number))
+{
+	const char *name = unc_filter_words[x->kind].name;
+	bool any = false;
+
+	unc_fail(x->e, EINVAL, "%s: '%s' is not the number of a %s with CPUs here: ", name, word,
+		 x->kind == UNC_FILTER_NODE ? "NUMA node" : "socket");
+	for (uint64_t i = 0; i < 1024; i++) {
+		if (!has(&x->m->machine->topology, i))
+			continue;
+		unc_error_append(x->e, "%s%d", any ? ", " : "", (int)i);
+		any = true;
+	}
+	unc_error_append(x->e, "%s", any ? "" : "none is known");
+	return -EINVAL;
+}
+
+static int check_socket(struct setter *x, const char *word)
+{
+	uint64_t number;
+
+	if (unc_parse_u64(word, &number) < 0 || number > 63 ||
+	    !has_socket(&x->m->machine->topology, number))
+		return refuse_place(x, word, has_socket);
+	x->into->choices[0].mask |= (uint64_t)1 << number;
+	x->into->count = 1;
+	return 0;
+}
+
+static int check_node(struct setter *x, const char *word)
+{
+	uint64_t number;
+
+	if (unc_parse_u64(word, &number) < 0 || !has_node(&x->m->machine->topology, number))
+		return refuse_place(x, word, has_node);
+	x->into->choices[x->into->count++].base = number;
 	return 0;
 }
 
@@ -242,9 +411,10 @@ static int (*const checks[])(struct setter *x, const char *word) = {
 	[UNC_FILTER_FROM] = check_word,     [UNC_FILTER_TO] = check_word,
 	[UNC_FILTER_GPU] = check_gpu,       [UNC_FILTER_LINK] = check_word,
 	[UNC_FILTER_PORT] = check_port,     [UNC_FILTER_DEVICE] = check_device,
-	[UNC_FILTER_ADDRESS] = check_range,
+	[UNC_FILTER_ADDRESS] = check_range, [UNC_FILTER_SOCKET] = check_socket,
+	[UNC_FILTER_NODE] = check_node,
 };
-_Static_assert(sizeof(checks) / sizeof(*checks) == UNC_FILTERS, "each kind has a check");
+_Static_assert(sizeof(checks) / sizeof(*checks) == UNC_FILTER_KINDS, "each kind has a check");
 
 static int check_list(struct setter *x, const char *list)
 {
@@ -254,8 +424,7 @@ static int check_list(struct setter *x, const char *list)
 
 	while ((r = unc_next_word(&at, word)) == 1) {
 		if (x->into->count == UNC_FILTER_CHOICES)
-			return unc_fail(x->e, EINVAL, "%s: more than %d are given",
-					unc_filter_words[x->kind].name, UNC_FILTER_CHOICES);
+			return refuse_more(x);
 		r = checks[x->kind](x, word);
 		if (r < 0)
 			return r;
@@ -271,16 +440,16 @@ int uncore_monitor_set_filter(struct uncore_monitor *m, const char *kind, const 
 	static const enum unc_filter_kind excluded[] = {UNC_FILTER_PORT, UNC_FILTER_ADDRESS};
 	struct unc_filters filters = m->filters;
 	struct setter x = {.m = m, .e = &m->machine->error};
-	struct unc_text text = {0}; /* of all filters */
+	struct unc_text text = {0}, places = {0}; /* of all filters, and of places */
 	int r = unc_monitor_refuse_planned(m);
 
 	if (r < 0)
 		return r;
-	while (x.kind < UNC_FILTERS && strcmp(unc_filter_words[x.kind].name, kind) != 0)
+	while (x.kind < UNC_FILTER_KINDS && strcmp(unc_filter_words[x.kind].name, kind) != 0)
 		x.kind++;
-	if (x.kind == UNC_FILTERS) {
+	if (x.kind == UNC_FILTER_KINDS) {
 		r = unc_fail(x.e, EINVAL, "there is no filter '%s'; there are", kind);
-		for (size_t i = 0; i < UNC_FILTERS; i++)
+		for (size_t i = 0; i < UNC_FILTER_KINDS; i++)
 			unc_error_append(x.e, "%s %s", i ? "," : "", unc_filter_words[i].name);
 		return r;
 	}
@@ -299,19 +468,26 @@ int uncore_monitor_set_filter(struct uncore_monitor *m, const char *kind, const 
 			return unc_fail(x.e, EINVAL, "the filters '%s' and '%s' exclude each other",
 					unc_filter_words[UNC_FILTER_DEVICE].name,
 					unc_filter_words[excluded[i]].name);
-	filters.picks = false;
-	for (size_t i = 0; i < UNC_FILTERS; i++) {
+	filters.picks = filters.restricts = false;
+	for (size_t i = 0; i < UNC_FILTER_KINDS; i++) {
 		if (!filters.values[i].text)
 			continue;
 		filters.picks = filters.picks || unc_filter_words[i].picks;
+		filters.restricts = filters.restricts || i < UNC_FILTERS;
+		if (i >= UNC_FILTERS)
+			unc_text_add(&places, "%s%s=%s", places.len ? " " : "",
+				     unc_filter_words[i].name, filters.values[i].text);
 		unc_text_add(&text, "%s%s=%s", text.len ? " " : "", unc_filter_words[i].name,
 			     filters.values[i].text);
 	}
 	filters.text = text.len && !text.failed ? unc_monitor_keep(m, text.data) : NULL;
-	if (text.failed || (text.len && !filters.text))
+	filters.places = places.len && !places.failed ? unc_monitor_keep(m, places.data) : NULL;
+	if (text.failed || (text.len && !filters.text) || places.failed ||
+	    (places.len && !filters.places))
 		r = unc_nomem(x.e);
 	else
 		m->filters = filters;
 	unc_text_finish(&text);
+	unc_text_finish(&places);
 	return r;
 }

@@ -143,7 +143,7 @@ static int find_ports(struct uncore_monitor *m, struct unc_query *q)
 	for (size_t i = 0; r == 0 && i < all; i++) {
 		const struct uncore_device *port = uncore_device_at(m->machine, i);
 
-		if (!port->is_port || !port->unknown)
+		if (!port->is_port || !port->unknown || !unc_filters_select_socket(m, port->socket))
 			continue;
 		if (may_be_counted(m, q->metric->family, port))
 			hidden[count++] = port;
@@ -214,6 +214,8 @@ static int find_dies(struct uncore_monitor *m, struct unc_query *q)
 	for (size_t i = 0; r == 0 && highest > 0 && i < t->socket_count; i++) {
 		int fix = offline_cpu(t, t->sockets[i]);
 
+		if (!unc_filters_select_socket(m, t->sockets[i]))
+			continue;
 		gap.socket = t->sockets[i];
 		count = counted_dies(t, q, gap.socket, &last);
 		if (count && count <= highest && fix >= 0)
@@ -238,7 +240,7 @@ int unc_query_find_gaps(struct uncore_monitor *m, struct unc_query *q)
 	/* Adds gaps for sockets without a target, if every socket should have the family. It adds
 	 * none if the socket of some target is unknown. */
 	for (size_t i = 0; r == 0 && f->each_socket && i < t->socket_count; i++) {
-		bool there = false;
+		bool there = !unc_filters_select_socket(m, t->sockets[i]);
 
 		gap.socket = t->sockets[i];
 		for (size_t k = 0; !there && k < q->target_count; k++) {
@@ -260,9 +262,8 @@ int unc_query_find_gaps(struct uncore_monitor *m, struct unc_query *q)
 			unc_counted_socket(q->targets[k].pmu, t, q->targets[k].cpu) !=
 				t->offline[i].socket))
 			k++;
-		if (k < q->target_count)
+		if (k < q->target_count || !unc_filters_select_socket(m, t->offline[i].socket))
 			continue;
-
 		gap.socket = t->offline[i].socket;
 		gap.elsewhere = gap.socket < 0;
 		if (gap.socket >= 0)

@@ -46,7 +46,9 @@ struct unc_query {
 	enum uncore_level level; /* at which its targets are split */
 	unsigned levels;         /* of its rows: a bit for each */
 	bool silent;   /* its rows are not reported: only another metric needs its value */
-	bool filtered; /* to some root ports or a device, so that a socket may have no part in it */
+	bool filtered; /* to some root ports or devices, so that a socket may have no part in it */
+	uint64_t sockets;                 /* a bit for each socket that a filter selects; 0: all */
+	bool in_nodes;                    /* a filter selects NUMA nodes */
 	double scales[UNC_METRIC_EVENTS]; /* the kernel's, where the data file uses it; else 1 */
 	size_t event_count;
 	size_t input_count; /* its events, and the metric that it is divided by */
@@ -56,12 +58,14 @@ struct unc_query {
 	size_t gap_count;
 };
 
-#define UNC_FILTER_CHOICES 16 /* of one kind, at once */
+#define UNC_FILTER_CHOICES 64 /* of one kind, at once */
 
 /* The meaning of one word of a filter. */
 struct unc_filter_choice {
 	const struct uncore_device *device; /* or root port */
-	uint64_t base, mask;                /* of addresses; GPUs: bit n of the mask is GPU n */
+	uint64_t base,
+		mask; /* of addresses; GPUs, sockets: bit n of the mask is number n; NUMA nodes:
+				base is the number */
 };
 
 /* The user's value of one kind of filter. */
@@ -73,9 +77,11 @@ struct unc_filter_value {
 
 /* The filters of metrics added from now on. */
 struct unc_filters {
-	struct unc_filter_value values[UNC_FILTERS];
-	const char *text; /* of all of them: "from=cpu to=memory"; NULL: none is set */
-	bool picks;       /* only some root ports or one device are requested */
+	struct unc_filter_value values[UNC_FILTER_KINDS];
+	const char *text;   /* of all of them: "from=cpu to=memory"; NULL: none is set */
+	const char *places; /* of "socket" and "node" only, which apply to events, too; NULL */
+	bool restricts;     /* a filter of data files is set */
+	bool picks;         /* only some root ports or devices are requested */
 };
 
 /* The numbers of queries and sets before an addition, to undo it when it fails. */
@@ -194,6 +200,17 @@ int64_t unc_gpu_count(const struct uncore_pmu *pmu);
  * its bit may select another one. */
 int unc_gpus_check(const struct uncore_pmu *pmu, uint64_t gpus, int errnum, struct unc_error *e);
 
+/* ---- places.c ---- */
+
+/* Whether the filters of places select the target: 1 or 0. -ENODEV with a reason: its place is not
+ * known. */
+int unc_filters_select(const struct uncore_monitor *m, const struct unc_target *t,
+		       struct unc_error *why);
+/* Whether they may select some target of the PMU, */
+bool unc_filters_select_pmu(const struct uncore_monitor *m, const struct uncore_pmu *pmu);
+/* and whether they may select something on the socket; -1: unknown. */
+bool unc_filters_select_socket(const struct uncore_monitor *m, int socket);
+
 /* ---- split.c ---- */
 
 /* Splits a target by the filters and, for rows of root ports, by these, and encodes the query's
@@ -202,7 +219,8 @@ int unc_gpus_check(const struct uncore_pmu *pmu, uint64_t gpus, int errnum, stru
 int unc_filters_encode(struct uncore_monitor *m, struct unc_query *q,
 		       const struct unc_target *whole, struct unc_error *why);
 
-/* The root ports that the user names and this PMU counts: bit n for the n-th. */
-unsigned unc_filters_requested_ports(struct uncore_monitor *m, const struct uncore_pmu *pmu);
+/* The root ports, or devices below them, that the user names and this PMU counts: bit n for the
+ * n-th. */
+uint64_t unc_filters_requested_ports(struct uncore_monitor *m, const struct uncore_pmu *pmu);
 
 #endif

@@ -23,140 +23,19 @@ struct row_builder {
 	size_t instance;               /* and the number of its instance */
 };
 
-/* ---- NUMA nodes ---- */
-
-#define MOST_NODES 16 /* of a socket */
-
-/* The nodes of a socket's CPUs, ascending. */
-static size_t nodes_of(const struct unc_topology *t, int socket, int nodes[static MOST_NODES])
-{
-	size_t count = 0;
-
-	for (size_t i = 0; i < t->cpu_count && count < MOST_NODES; i++) {
-		int node = t->cpus[i].node;
-		size_t at = count;
-
-		/* On x86 an offline CPU of any socket has none. */
-		if (t->cpus[i].socket != socket || node < 0 || (socket < 0 && !t->cpus[i].online))
-			continue;
-		while (at && nodes[at - 1] > node)
-			at--;
-		if (at && nodes[at - 1] == node)
-			continue;
-		memmove(&nodes[at + 1], &nodes[at], (count - at) * sizeof(*nodes));
-		nodes[at] = node;
-		count++;
-	}
-	return count;
-}
-
-/* True when an offline CPU of a node that is not among these may be in the same socket. */
-static bool may_have_more(const struct unc_topology *t, const int *nodes, size_t count)
-{
-	for (size_t i = 0; t->unplaced && i < t->cpu_count; i++) {
-		const struct uncore_cpu *cpu = &t->cpus[i];
-		size_t at = 0;
-
-		while (at < count && nodes[at] != cpu->node)
-			at++;
-		if (!cpu->online && cpu->socket < 0 && cpu->node >= 0 && at == count)
-			return true;
-	}
-	return false;
-}
-
-/* The number of the PMU's node among the `count` nodes of its socket, by a rule; -1: the rule does
- * not apply. */
-static int64_t node_by(const struct unc_node_rule *rule, const struct uncore_pmu *pmu, size_t count)
-{
-	const struct unc_family *f = pmu->family;
-	const char *unit = strrchr(pmu->name, '_');
-	uint64_t number = 0, highest = 0;
-
-	if (!unit || unc_parse_u64(unit + 1, &number) < 0)
-		return -1;
-	if (rule->kind == UNC_NODE_ORDER)
-		return f->pmu_count % count == 0 ? (int64_t)(number / (f->pmu_count / count)) : -1;
-	/* A list is for dies with exactly this number of nodes and units. */
-	for (size_t i = 0; i < rule->units.count; i++) {
-		uint64_t node = 0;
-
-		unc_parse_u64(rule->units.items[i], &node);
-		highest = node > highest ? node : highest;
-	}
-	if (highest + 1 != count || f->pmu_count > rule->units.count ||
-	    number >= rule->units.count || unc_parse_u64(rule->units.items[number], &number) < 0)
-		return -1;
-	return (int64_t)number;
-}
-
-/* A CPU of each die of a package counts what belongs to this die. */
-static bool is_of_die(const struct uncore_pmu *pmu)
-{
-	const struct unc_driver *d = pmu->driver;
-
-	return d && d->cpu == UNC_CPU_NEAR && d->number == UNC_SCOPE_DIE;
-}
-
-/* Whether all CPUs of the CPU's die are in one NUMA node, and no others of its socket. */
-static bool has_node_alone(const struct unc_topology *t, const struct uncore_cpu *cpu)
-{
-	for (size_t i = 0; i < t->cpu_count; i++) {
-		const struct uncore_cpu *other = &t->cpus[i];
-
-		/* The die of an offline CPU is not in /sys. */
-		if (other->socket == cpu->socket && other->package >= 0 && other->node >= 0 &&
-		    (other->node == cpu->node) != (other->die == cpu->die))
-			return false;
-	}
-	return cpu->die >= 0 && cpu->node >= 0;
-}
-
-/* The NUMA node that the target counts; -1: unknown. */
-static int node_of(const struct unc_topology *topology, const struct unc_target *t)
-{
-	const struct unc_family *f = t->pmu->family;
-	const struct uncore_cpu *cpu = unc_topology_cpu(topology, t->cpu);
-	int nodes[MOST_NODES];
-	size_t count = cpu ? nodes_of(topology, cpu->socket, nodes) : 0;
-	bool more = may_have_more(topology, nodes, count);
-
-	if (unc_pmu_unplaced(t->pmu, topology))
-		return -1;
-	if (t->pmu->driver && t->pmu->driver->cpu == UNC_CPU_NODE && t->pmu->node >= 0)
-		return t->pmu->node;
-	if (!count || count == MOST_NODES || (count == 1 && !more))
-		return count == 1 ? nodes[0] : -1;
-	if (is_of_die(t->pmu) && has_node_alone(topology, cpu))
-		return cpu->node;
-	for (size_t i = 0; f && i < f->node_rule_count; i++) {
-		const struct unc_node_rule *rule = &f->node_rules[i];
-		int64_t node = -1;
-
-		if (t->pmu->spans_nodes)
-			continue;
-		if (rule->kind == UNC_NODE_CPU)
-			return cpu->node;
-		node = more ? -1 : node_by(rule, t->pmu, count);
-		if (node >= 0 && node < (int64_t)count)
-			return nodes[node];
-	}
-	return -1;
-}
-
 /* The reason of a row instead of counters; it must be freed. NULL: out of memory. */
 static char *explain_place(const struct row_builder *b, const struct unc_target *t, int socket)
 {
 	const char *unplaced = unc_pmu_unplaced(t->pmu, &b->u->topology);
 	struct unc_text text = {0};
-	int nodes[MOST_NODES];
-	size_t count = socket < 0 ? 0 : nodes_of(&b->u->topology, socket, nodes);
+	int nodes[UNC_MOST_NODES];
+	size_t count = socket < 0 ? 0 : unc_topology_nodes(&b->u->topology, socket, nodes);
 
 	if (unplaced)
 		unc_text_add(&text, "the %s of %s is not known: %s",
 			     b->level == UNCORE_LEVEL_NODE ? "NUMA node" : "socket", t->pmu->name,
 			     unplaced);
-	else if (may_have_more(&b->u->topology, nodes, count))
+	else if (unc_topology_has_more_nodes(&b->u->topology, nodes, count))
 		unc_text_add(
 			&text,
 			"CPUs are offline, and it is not known whether their NUMA nodes are of "
@@ -180,7 +59,7 @@ static char *explain_place(const struct row_builder *b, const struct unc_target 
  * there is one name for each. */
 static int die_of(const struct unc_topology *t, const struct uncore_pmu *pmu, int cpu)
 {
-	return is_of_die(pmu) ? unc_topology_die_in_package(t, cpu) : 0;
+	return unc_pmu_is_of_die(pmu) ? unc_topology_die_in_package(t, cpu) : 0;
 }
 
 /* The number of the target's unit among those of its family on the socket, die by die: PMUs of
@@ -225,7 +104,7 @@ static bool has_other_sockets(const struct unc_topology *t, int node, int socket
 static struct uncore_row_place key(const struct row_builder *b, const struct unc_target *t)
 {
 	const struct unc_topology *topology = &b->u->topology;
-	int node = b->level == UNCORE_LEVEL_NODE ? node_of(topology, t) : -1;
+	int node = b->level == UNCORE_LEVEL_NODE ? unc_counted_node(t->pmu, topology, t->cpu) : -1;
 	int socket = unc_counted_socket(t->pmu, topology, t->cpu);
 	bool several = b->level == UNCORE_LEVEL_MACHINE ||
 		       (node >= 0 && has_other_sockets(topology, node, socket));
@@ -461,11 +340,24 @@ static double ceiling_of_links(const struct row_builder *b, const struct unc_row
 	return sum;
 }
 
+/* The memory of the machine, or of the sockets that a filter selects. */
+static double ceiling_of_machine(const struct row_builder *b, uint64_t sockets)
+{
+	double sum = 0;
+
+	if (!sockets)
+		return unc_ceiling_memory(b->u, -1, false);
+	for (int i = 0; i < 64; i++)
+		if (sockets >> i & 1)
+			sum += unc_ceiling_memory(b->u, i, false);
+	return sum;
+}
+
 /* The ceiling of a metric's row; for memory, that of the machine, a socket or a memory channel. */
 static double ceiling_of(const struct row_builder *b, const struct unc_row *row)
 {
 	const struct uncore_metric *metric = row->query->metric;
-	int nodes[MOST_NODES];
+	int nodes[UNC_MOST_NODES];
 	bool channel;
 
 	if (metric && metric->ceiling == UNC_CEILING_LINK)
@@ -474,12 +366,14 @@ static double ceiling_of(const struct row_builder *b, const struct unc_row *row)
 		return row->place.port->link_rate;
 	if (!metric || metric->ceiling != UNC_CEILING_MEMORY)
 		return NAN;
+	if (row->query->in_nodes && b->level != UNCORE_LEVEL_NODE)
+		return NAN;
 	if (b->level == UNCORE_LEVEL_MACHINE)
-		return unc_ceiling_memory(b->u, -1, false);
+		return ceiling_of_machine(b, row->query->sockets);
 	channel = metric->family->place == UNC_PLACE_CHANNEL;
 	if (row->key.socket < 0 ||
 	    (b->level == UNCORE_LEVEL_NODE &&
-	     nodes_of(&b->u->topology, row->key.socket, nodes) != 1) ||
+	     unc_topology_nodes(&b->u->topology, row->key.socket, nodes) != 1) ||
 	    (b->single && !channel && metric->family->place != UNC_PLACE_SOCKET))
 		return NAN;
 	return unc_ceiling_memory(b->u, row->key.socket, b->single && channel);

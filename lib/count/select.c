@@ -45,6 +45,7 @@ static struct unc_query *find_query(struct adder *a, const struct unc_encoding *
 		return NULL;
 	q->shown.name = unc_monitor_keep(a->m, enc->name[0] ? enc->name : a->event->text);
 	q->shown.unit = unc_monitor_keep(a->m, unit);
+	q->shown.filter = a->m->filters.places;
 	q->scales[0] = scale;
 	q->snapshot = snapshot;
 	return q->shown.name && q->shown.unit ? q : NULL;
@@ -62,6 +63,9 @@ static int add_event_on(struct adder *a, const struct uncore_pmu *pmu,
 
 		if (enc->cpu >= 0 ? target.cpu != enc->cpu
 				  : i >= pmu->cpus.count || is_repeated(a->m, alias, pmu, i))
+			continue;
+		r = unc_filters_select(a->m, &target, a->e);
+		if (r <= 0)
 			continue;
 		r = unc_encode_event(a->m, q, target, a->event, enc, a->first_set);
 	}
@@ -161,6 +165,7 @@ static int add_event(struct adder *a)
 	const struct unc_event *ev = a->event;
 	const struct uncore_pmu *elsewhere = NULL; /* not counted from the CPU that is picked */
 	const char *absent = NULL;                 /* why one has no hardware */
+	const struct uncore_pmu *outside = NULL;   /* not in the places that filters select */
 	int r = 0, error = 0, cpu = -1;
 	bool added = false;
 
@@ -174,6 +179,10 @@ static int add_event(struct adder *a)
 			continue;
 		if (pmu->absent) {
 			absent = pmu->absent;
+			continue;
+		}
+		if (!unc_filters_select_pmu(a->m, pmu)) {
+			outside = pmu;
 			continue;
 		}
 		err = unc_pmu_encode(pmu, ev->terms, &enc, &why);
@@ -207,6 +216,9 @@ static int add_event(struct adder *a)
 	else if (r == 0 && elsewhere)
 		r = unc_fail(a->e, EINVAL, "%s: %s is not counted from CPU %d", ev->text,
 			     elsewhere->name, cpu);
+	else if (r == 0 && outside)
+		r = unc_fail(a->e, ENODEV, "%s: no PMU counts it where '%s' selects", ev->text,
+			     a->m->filters.places);
 	else if (r == 0 && absent)
 		r = unc_fail(a->e, ENODEV, "%s: %s", ev->text, absent);
 	else if (r == 0)
@@ -293,6 +305,9 @@ static int add_metric_on(struct uncore_monitor *m, struct unc_query *q,
 
 		if (is_metric_repeated(m, q->metric, pmu, i))
 			continue;
+		r = unc_filters_select(m, &whole, why);
+		if (r <= 0)
+			continue;
 		r = in_parts ? unc_filters_encode(m, q, &whole, why)
 			     : unc_encode_metric(m, q, whole, why);
 	}
@@ -305,7 +320,7 @@ static int add_metric_on(struct uncore_monitor *m, struct unc_query *q,
 
 /* Which of the root ports that the user named a metric counts. */
 struct requested_ports {
-	unsigned counted;                    /* bit n: the n-th of them */
+	uint64_t counted;                    /* bit n: the n-th of them */
 	const char *why[UNC_FILTER_CHOICES]; /* a PMU has it and cannot count it so; NULL */
 };
 
@@ -314,10 +329,10 @@ static int try_pmu(struct uncore_monitor *m, struct unc_query *q, const struct u
 		   struct requested_ports *requested, struct unc_error *why)
 {
 	bool counted = false;
-	unsigned ports;
+	uint64_t ports;
 	int r = unc_metric_on(q->metric, pmu, why);
 
-	if (r == -ENODEV)
+	if (r == -ENODEV || !unc_filters_select_pmu(m, pmu))
 		return 0;
 	if (r < 0) {
 		r = unc_query_add_pmu_gap(m, q, pmu, why->text);
@@ -331,7 +346,7 @@ static int try_pmu(struct uncore_monitor *m, struct unc_query *q, const struct u
 	if (counted)
 		requested->counted |= ports;
 	for (size_t i = 0; !counted && i < UNC_FILTER_CHOICES; i++) {
-		if (!(ports & 1U << i) || requested->why[i])
+		if (!(ports >> i & 1) || requested->why[i])
 			continue;
 		requested->why[i] = unc_monitor_keep(m, why->text);
 		if (!requested->why[i])
@@ -355,20 +370,22 @@ static bool counted_elsewhere(const struct uncore_metric *metric, const struct u
 	return false;
 }
 
-/* Adds gaps for the named root ports, or that of the device, that no PMU counts. */
+/* Adds gaps for the named root ports, or those of devices, that no PMU counts. */
 static int find_port_gaps(struct uncore_monitor *m, struct unc_query *q,
 			  const struct requested_ports *requested)
 {
-	const struct unc_filter_value *ports = &m->filters.values[UNC_FILTER_PORT];
-	const struct uncore_device *device = m->filters.values[UNC_FILTER_DEVICE].choices[0].device;
+	const struct unc_filter_value *values = m->filters.values;
+	const struct unc_filter_value *named = values[UNC_FILTER_DEVICE].text
+						       ? &values[UNC_FILTER_DEVICE]
+						       : &values[UNC_FILTER_PORT];
 	int r = 0;
 
-	if (device && !q->target_count && device->port->unknown)
-		return unc_query_add_port_gap(m, q, device->port, device->port->unknown);
-	for (size_t i = 0; r == 0 && i < ports->count; i++) {
-		const struct uncore_device *port = ports->choices[i].device;
+	for (size_t i = 0; r == 0 && i < named->count; i++) {
+		const struct uncore_device *port = named->choices[i].device->port;
 
-		if (!(requested->counted & 1U << i) && !counted_elsewhere(q->metric, port))
+		if (!(requested->counted >> i & 1) && port &&
+		    unc_filters_select_socket(m, port->socket) &&
+		    !counted_elsewhere(q->metric, port))
 			r = unc_query_add_port_gap(
 				m, q, port, requested->why[i] ? requested->why[i] : port->unknown);
 	}
@@ -385,7 +402,7 @@ static int fail_metric(struct uncore_monitor *m, const struct unc_query *q,
 	bool known = false;         /* why a port is not counted */
 
 	/* Not the reason of a port, whose other metrics are counted. */
-	if (m->filters.text && !unc_query_is_restrictable(q) && unsuited->text[0])
+	if (m->filters.restricts && !unc_query_is_restrictable(q) && unsuited->text[0])
 		return unc_fail(e, ENODEV, "%s", unsuited->text);
 	for (size_t i = 0; i < UNC_FILTER_CHOICES && !refused; i++)
 		refused = requested->why[i];
@@ -403,7 +420,7 @@ static int fail_metric(struct uncore_monitor *m, const struct unc_query *q,
 		return unc_fail(e, ENODEV, "%s", known ? ports.text : refused);
 	if (unsuited->text[0])
 		return unc_fail(e, ENODEV, "%s", unsuited->text);
-	if (q->filtered)
+	if (q->filtered || m->filters.places)
 		return unc_fail(e, ENODEV, "no PMU of %s counts what '%s' names here",
 				q->metric->family->name, q->shown.filter);
 	return unc_fail(e, ENODEV, "%s: %s", q->metric->name,
@@ -463,6 +480,8 @@ static int add_metric(struct uncore_monitor *m, const struct uncore_metric *metr
 					     .at_port = metric->at_port,
 					     .cell = cell_of(metric)};
 	q->filtered = m->filters.picks;
+	q->sockets = m->filters.values[UNC_FILTER_SOCKET].choices[0].mask;
+	q->in_nodes = m->filters.values[UNC_FILTER_NODE].count > 0;
 	q->input_count += metric->over != NULL;
 	for (size_t i = 0; r == 0 && i < f->pmu_count; i++) {
 		struct unc_error why = {0};

@@ -342,7 +342,15 @@ static int split_by_ports(struct splitter *x, enum unc_filter_kind kind, const s
 	return restrict_part(x, from, NULL, kind, all);
 }
 
-/* ---- a device ---- */
+/* ---- devices ---- */
+
+static bool is_among(const struct unc_filter_value *value, const struct uncore_device *device)
+{
+	for (size_t i = 0; i < value->count; i++)
+		if (value->choices[i].device == device)
+			return true;
+	return false;
+}
 
 /* Lists the devices that are counted together with the requested one, by address and the kernel's
  * names: the devices behind it, if it is a part of a switch, or the others. Returns their
@@ -358,7 +366,8 @@ static size_t list_counted(const struct splitter *x, const struct uncore_device 
 
 		while (above && above != asked)
 			above = above->parent;
-		if (d == asked || d->is_bridge || !d->port || !find_port(x, d->port) ||
+		if (d == asked || is_among(&x->m->filters.values[UNC_FILTER_DEVICE], d) ||
+		    d->is_bridge || !d->port || !find_port(x, d->port) ||
 		    (port && d->port != port) || (above != NULL) != behind)
 			continue;
 		unc_text_add(to, "%s%s", count++ ? ", " : "", d->address);
@@ -391,54 +400,113 @@ static int note_sharing(struct splitter *x, const struct uncore_device *device,
 	return r;
 }
 
-/* Makes a part for the memory of each BAR of the device; none if its addresses are unknown. */
-static int split_by_bars(struct splitter *x, const struct uncore_device *d, const struct part *from)
+/* The memory of the device's BARs, as ranges of addresses; 0: its addresses are unknown. */
+static size_t find_bars(const struct splitter *x, const struct uncore_device *d,
+			struct numbers bars[static BARS])
 {
 	char path[128], *text, *rest, *line;
 	uint64_t numbers[3]; /* first, last, flags */
-	int r = 0;
+	size_t count = 0;
 
 	snprintf(path, sizeof(path), "sys/bus/pci/devices/%s/resource", d->address);
 	if (unc_root_read(x->m->machine->root, path, &text) < 0)
 		return 0;
 	rest = text;
-	for (size_t i = 0; r == 0 && i < BARS && (line = strsep(&rest, "\n")); i++) {
+	for (size_t i = 0; i < BARS && (line = strsep(&rest, "\n")); i++) {
 		size_t n = 0;
 
 		while (n < 3 && line && unc_parse_u64(strsep(&line, " "), &numbers[n]) == 0)
 			n++;
 		if (n == 3 && numbers[2] & RESOURCE_MEM && numbers[1] > numbers[0])
-			r = restrict_part(x, from, d->port, UNC_FILTER_ADDRESS,
-					  (struct numbers){.base = numbers[0],
-							   .mask = ~(numbers[1] - numbers[0])});
+			bars[count++] = (struct numbers){.base = numbers[0],
+							 .mask = ~(numbers[1] - numbers[0])};
 	}
 	free(text);
-	return r;
+	return count;
 }
 
-/* Uses the narrowest filter that the family has. */
-static int split_by_device(struct splitter *x, enum unc_filter_kind kind, const struct part *from)
+/* Whether the PMU has several of the requested devices, and all devices below this root port are
+ * requested: it then counts the port, as the hardware has one filter of devices. */
+static bool is_port_requested(const struct splitter *x, const struct uncore_device *port)
 {
-	const struct uncore_device *d = x->m->filters.values[kind].choices[0].device;
-	const struct unc_port *port = find_port(x, d->port);
+	const struct uncore *u = x->m->machine;
+	const struct unc_filter_value *value = &x->m->filters.values[UNC_FILTER_DEVICE];
+	size_t count = 0;
+
+	for (size_t i = 0; i < value->count; i++)
+		count += find_port(x, value->choices[i].device->port) != NULL;
+	for (size_t i = 0; i < uncore_device_count(u); i++) {
+		const struct uncore_device *d = uncore_device_at(u, i);
+
+		if (d->port == port && !d->is_bridge && !is_among(value, d))
+			return false;
+	}
+	return count > 1;
+}
+
+/* Makes parts for the device alone, by the narrowest filter that the family has. Returns 0 if it
+ * can only be counted with its root port. `only_ask`: makes none. */
+static int split_alone(struct splitter *x, const struct uncore_device *d, const struct part *from,
+		       bool only_ask)
+{
+	const struct unc_filter *filters = x->family->filters;
+	struct numbers bars[BARS];
+	size_t count = 0;
+	int r = 0;
+
+	if (d->is_bridge || is_port_requested(x, d->port))
+		return 0;
+	if (filters[UNC_FILTER_DEVICE].title && !only_ask)
+		r = restrict_part(x, from, d->port, UNC_FILTER_DEVICE,
+				  (struct numbers){.bdf = unc_device(d)->address & 0xffff});
+	if (filters[UNC_FILTER_DEVICE].title)
+		return r < 0 ? r : 1;
+	if (filters[UNC_FILTER_ADDRESS].title)
+		count = find_bars(x, d, bars);
+	for (size_t i = 0; r == 0 && i < count && !only_ask; i++)
+		r = restrict_part(x, from, d->port, UNC_FILTER_ADDRESS, bars[i]);
+	return r < 0 ? r : count > 0;
+}
+
+/* Passes on the root port of the device, or the whole PMU. */
+static int split_with_port(struct splitter *x, const struct uncore_device *d,
+			   const struct part *from)
+{
 	size_t targets = x->query->target_count;
+	int r = x->separable ? pass_port(x, from, find_port(x, d->port)) : pass_whole(x, from);
+
+	if (r < 0 || x->query->targets[targets].port == d)
+		return r;
+	return note_sharing(x, d, x->query->targets[targets].port);
+}
+
+/* Devices that can only be counted with their root port come first: it is counted once, and other
+ * devices below it are in it. */
+static int split_by_devices(struct splitter *x, enum unc_filter_kind kind, const struct part *from)
+{
+	const struct unc_filter_value *value = &x->m->filters.values[kind];
+	const struct uncore_device *ports[UNC_FILTER_CHOICES];
+	size_t count = 0;
 	int r = 0;
 
 	if (x->ports_unknown)
 		return -ENODEV;
-	if (!port)
-		return 0;
-	if (x->family->filters[kind].title && !d->is_bridge)
-		return restrict_part(x, from, d->port, kind,
-				     (struct numbers){.bdf = unc_device(d)->address & 0xffff});
-	if (x->family->filters[UNC_FILTER_ADDRESS].title && !d->is_bridge)
-		r = split_by_bars(x, d, from);
-	if (r < 0 || x->query->target_count > targets)
-		return r;
-	r = x->separable ? pass_port(x, from, port) : pass_whole(x, from);
-	if (r < 0 || x->query->targets[targets].port == d)
-		return r;
-	return note_sharing(x, d, x->query->targets[targets].port);
+	for (size_t i = 0; r >= 0 && i < 2 * value->count; i++) {
+		const struct uncore_device *d = value->choices[i % value->count].device;
+		bool alone = i >= value->count;
+		size_t k = 0;
+
+		if (!find_port(x, d->port) || split_alone(x, d, from, true) != alone)
+			continue;
+		while (k < count && ports[k] != d->port && x->separable)
+			k++;
+		if (k < count)
+			continue;
+		if (!alone)
+			ports[count++] = d->port;
+		r = alone ? split_alone(x, d, from, false) : split_with_port(x, d, from);
+	}
+	return r < 0 ? r : 0;
 }
 
 /* ---- the metric on all parts ---- */
@@ -447,7 +515,7 @@ static int (*const splits[])(struct splitter *x, enum unc_filter_kind kind,
 			     const struct part *from) = {
 	[UNC_FILTER_FROM] = split_by_words,      [UNC_FILTER_TO] = split_by_words,
 	[UNC_FILTER_GPU] = split_by_gpus,        [UNC_FILTER_LINK] = split_by_words,
-	[UNC_FILTER_PORT] = split_by_ports,      [UNC_FILTER_DEVICE] = split_by_device,
+	[UNC_FILTER_PORT] = split_by_ports,      [UNC_FILTER_DEVICE] = split_by_devices,
 	[UNC_FILTER_ADDRESS] = split_by_choices,
 };
 _Static_assert(sizeof(splits) / sizeof(*splits) == UNC_FILTERS, "each kind splits");
@@ -509,17 +577,14 @@ static bool is_picked(struct uncore_monitor *m, const struct uncore_pmu *pmu)
 {
 	const struct unc_filter_value *values = m->filters.values;
 	const struct uncore_device *own = NULL;
+	bool picked = false;
 
 	if (pmu->pci)
 		uncore_device_find(m->machine, pmu->pci, &own);
-	for (const struct uncore_device *d = own; d; d = d->parent) {
-		if (d == values[UNC_FILTER_DEVICE].choices[0].device)
-			return true;
-		for (size_t i = 0; i < values[UNC_FILTER_PORT].count; i++)
-			if (d == values[UNC_FILTER_PORT].choices[i].device)
-				return true;
-	}
-	return false;
+	for (const struct uncore_device *d = own; d && !picked; d = d->parent)
+		picked = is_among(&values[UNC_FILTER_DEVICE], d) ||
+			 is_among(&values[UNC_FILTER_PORT], d);
+	return picked;
 }
 
 int unc_filters_encode(struct uncore_monitor *m, struct unc_query *q,
@@ -543,7 +608,7 @@ int unc_filters_encode(struct uncore_monitor *m, struct unc_query *q,
 	if (unc_pmu_is_own(x.pmu))
 		return m->filters.picks && !is_picked(m, x.pmu) ? 0
 								: encode_links(m, q, whole, why);
-	if (m->filters.text && !x.restrictable)
+	if (m->filters.restricts && !x.restrictable)
 		return unc_fail(why, ENODEV, "%s/%s is the same for all: no filter restricts it",
 				x.family->name, q->metric->name);
 	if (m->filters.picks || m->level == UNCORE_LEVEL_PORT || m->level == UNCORE_LEVEL_PART)
@@ -551,10 +616,11 @@ int unc_filters_encode(struct uncore_monitor *m, struct unc_query *q,
 	return r < 0 ? r : pass_on(&x, &all);
 }
 
-unsigned unc_filters_requested_ports(struct uncore_monitor *m, const struct uncore_pmu *pmu)
+uint64_t unc_filters_requested_ports(struct uncore_monitor *m, const struct uncore_pmu *pmu)
 {
-	const struct unc_filter_value *value = &m->filters.values[UNC_FILTER_PORT];
-	unsigned requested = 0;
+	const struct unc_filter_value *ports = &m->filters.values[UNC_FILTER_PORT];
+	const struct unc_filter_value *devices = &m->filters.values[UNC_FILTER_DEVICE];
+	uint64_t requested = 0;
 
 	for (size_t c = 0; c < pmu->cpus.count; c++) {
 		struct unc_error ignored;
@@ -562,9 +628,12 @@ unsigned unc_filters_requested_ports(struct uncore_monitor *m, const struct unco
 		struct unc_port port;
 
 		find_ports(&x, pmu->cpus.ids[c]);
-		for (size_t i = 0; i < value->count; i++)
-			if (is_requested(&x, value->choices[i].device, &port))
-				requested |= 1U << i;
+		for (size_t i = 0; i < ports->count; i++)
+			if (is_requested(&x, ports->choices[i].device, &port))
+				requested |= (uint64_t)1 << i;
+		for (size_t i = 0; i < devices->count; i++)
+			if (find_port(&x, devices->choices[i].device->port))
+				requested |= (uint64_t)1 << i;
 	}
 	return requested;
 }

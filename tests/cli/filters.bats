@@ -281,3 +281,94 @@ its config space that names its PMU cannot be read without root" ] || fail 'the 
 	refuses 3 "$UNCORE" --source sim:t410 stat --gpu 7 --dry-run
 	says '^uncore: GPU 7: the link of nvidia_nvlink_c2c_pmu_0 has 2 GPUs, 0 to 1'
 }
+
+# counters OPTION...: the PMUs of the counters that would be opened.
+counters() {
+	expect 0 "$UNCORE" --source "$SIM_T410" stat --dry-run -j "$@"
+	jq -r .pmu <<<"$output" | sort -u | paste -sd ' '
+}
+
+@test "sockets and NUMA nodes: their counters alone are opened, and their rows are those of all" {
+	local option wanted
+
+	for option in --socket --node; do
+		[ "$(counters -M memory.bandwidth $option 1)" = nvidia_ucf_pmu_1 ] || fail "$option 1"
+		[ "$(counters -M memory.bandwidth $option 0,1)" = 'nvidia_ucf_pmu_0 nvidia_ucf_pmu_1' ] || fail "$option 0,1"
+		[ "$(counters -e nvidia_ucf_pmu/cycles/ $option 1)" = nvidia_ucf_pmu_1 ] || fail "an event with $option 1"
+		expect 0 "$UNCORE" --source "$SIM_T410" mem --per-socket -j
+		wanted=$(jq -c 'select(.socket == 1) | [.name, .value]' <<<"$output")
+		expect 0 "$UNCORE" --source "$SIM_T410" mem $option 1 -j
+		[ "$(jq -c '[.name, .value]' <<<"$output")" = "$wanted" ] || fail "mem $option 1" "$wanted"
+		[ "$(jq -r .filter <<<"$output" | sort -u)" = "${option#--}=1" ]
+		helper check-rows json <<<"$output"
+		expect 0 "$UNCORE" --source "$SIM_T410" mem $option 1
+		shows "restricted by ${option#--}=1" $'\nsocket 1 ' $'\nsum '
+		[[ $output != *machine* && $output != *'socket 0'* ]] || fail 'the sum is not that of the machine'
+	done
+	# What is shown without options does not change.
+	expect 0 "$UNCORE" --source "$SIM_T410" stat --socket 1 -j 0.01 1
+	wanted=$(jq -r .name <<<"$output" | sort -u)
+	expect 0 "$UNCORE" --source "$SIM_T410" stat -j 0.01 1
+	[ "$(jq -r .name <<<"$output" | sort -u)" = "$wanted" ] || fail 'other metrics'
+	refuses 2 "$UNCORE" --source "$SIM_T410" mem --socket 2
+	says "^uncore: socket: '2' is not the number of a socket with CPUs here: 0, 1$"
+	refuses 3 "$UNCORE" --source "$SIM_T410" stat -e nvidia_ucf_pmu_0/cycles/ --socket 1 --dry-run
+	says "no PMU counts it where 'socket=1' selects"
+	refuses 3 "$UNCORE" --source "$SIM_T410" pcie --port 0003:00:00.0 --socket 1
+	says "counts what 'port=0003:00:00.0 socket=1' names here|what .socket=1 port"
+}
+
+@test "the ceiling is that of the sockets that are counted" {
+	expect 0 "$UNCORE" --source "$SIM_T410" --memory-peak 500GB/s --data "$FAMILIES" stat --timeout 1 -j -M memory.read.bandwidth --socket 1
+	[ "$(jq .ceiling <<<"$output")" = 500000000000 ] || fail 'one socket'
+	expect 0 "$UNCORE" --source "$SIM_T410" --memory-peak 500GB/s --data "$FAMILIES" stat --timeout 1 -j -M memory.read.bandwidth --socket 0,1
+	[ "$(jq .ceiling <<<"$output")" = 1000000000000 ] || fail 'both'
+}
+
+@test "a PMU whose socket is not known is left out" {
+	local copy=$BATS_TEST_TMPDIR/t410
+
+	unpack "$MACHINES/nvidia-t410-2socket.txt" "$copy"
+	# Both sockets' CPUs: the PMU may be on any of them.
+	cp "$copy/sys/devices/system/cpu/online" "$copy/sys/bus/event_source/devices/nvidia_ucf_pmu_1/associated_cpus" 2>/dev/null ||
+		skip 'the machine has no such file'
+	expect 0 "$UNCORE" --root "$copy" stat --dry-run -j -M memory.bandwidth --socket 0
+	[ "$(jq -r .pmu <<<"$output" | sort -u)" = nvidia_ucf_pmu_0 ]
+}
+
+# ports OPTION...: the rows of `pcie`, which are those of these ports.
+ports() {
+	expect 0 "$UNCORE" --source "$SIM_T410" pcie -j "$@"
+	jq -r 'select(.name == "pcie.inbound.read.bandwidth") | .port' <<<"$output" | sort | paste -sd ' '
+}
+
+@test "several devices: names, patterns, vendor:device, classes" {
+	local wanted
+
+	[ "$(ports --device nvme0,nvme1)" = '0001:00:00.0 0009:00:00.0' ] || fail 'names'
+	[ "$(ports nvme0 nvme1)" = '0001:00:00.0 0009:00:00.0' ] || fail 'arguments'
+	[ "$(ports --device 'nvme*')" = '0001:00:00.0 0009:00:00.0' ] || fail 'a pattern'
+	[ "$(ports --device nvme)" = '0001:00:00.0 0009:00:00.0' ] || fail 'a class'
+	[ "$(ports --device 144d:a824)" = '0001:00:00.0 0009:00:00.0' ] || fail 'vendor and device'
+	[ "$(ports --device '144d:*,0003:01:00.0')" = '0001:00:00.0 0003:00:00.0 0009:00:00.0' ] || fail 'a vendor'
+	[ "$(ports --device gpu)" = 0003:00:00.0 ] || fail 'GPUs'
+	[ "$(ports --device nic)" = '0002:80:00.0 0004:00:00.0 000b:00:00.0 000c:00:00.0' ] || fail 'NICs'
+	[ "$(ports --device nvme --socket 1)" = 0009:00:00.0 ] || fail 'of one socket'
+	# Two functions of one card: their port, once, and not each of them with it.
+	expect 0 "$UNCORE" --source "$SIM_T410" pcie -j --port 0002:80:00.0
+	wanted=$(jq -c 'select(.name | startswith("pcie.")) | [.name, .port, .value]' <<<"$output")
+	expect 0 "$UNCORE" --source "$SIM_T410" pcie -j --device 0002:83:00.0,0002:83:00.1
+	[ "$(jq -c 'select(.name | startswith("pcie.")) | [.name, .port, .value]' <<<"$output")" = "$wanted" ] ||
+		fail 'both functions' "$wanted"
+	refuses 3 "$UNCORE" --source "$SIM_T410" pcie --device 'sda*'
+	says "^uncore: device: this machine has no PCI device 'sda\*'$"
+	# On Intel's stacks, of which each counts several ports.
+	expect 0 "$UNCORE" --source "$SIM_SPR" pcie -j --device nvme
+	[ "$(jq -r 'select(.name == "pcie.inbound.read.bandwidth") | .port' <<<"$output" | paste -sd ' ')" = \
+		'0000:37:01.0 0000:37:03.0' ] || fail 'two ports of one stack'
+}
+
+@test "a device that counts itself needs no root port" {
+	expect 0 "$UNCORE" --root "$MACHINES/nvidia-h200-guest.txt" pcie --device gpu --dry-run -j
+	[ "$(jq -r .pmu <<<"$output" | sort -u)" = nvidia_gpu_0 ]
+}

@@ -107,7 +107,7 @@ record() {
 		refuses 2 "$UNCORE" --units raw report $option a
 		says "report has no option $option; options of VIEW come after FILE: uncore report FILE $option"
 	done
-	expect 0 "$UNCORE" report --color=never --beg=+0s a stat
+	expect 0 "$UNCORE" report --color=never --begin=+0s a stat
 	expect 2 "$UNCORE" report a a --csv=wide
 	expect 2 "$UNCORE" report
 	expect 2 "$UNCORE" --source sim:spr report a

@@ -204,7 +204,7 @@ static inline void end(struct stage *s)
 /* "KIND=VALUE", several separated by spaces. */
 static inline int set_filters(struct stage *s, const char *filters)
 {
-	char copy[256], *rest = copy, *kind;
+	char copy[1024], *rest = copy, *kind;
 	int r = 0;
 
 	snprintf(copy, sizeof(copy), "%s", filters);

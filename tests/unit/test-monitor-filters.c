@@ -250,6 +250,9 @@ static void many_devices_share_a_number(void **state)
 
 /* ---- what is refused -------------------------------------------------------------------------- */
 
+#define PORTS_4 "0:4:1,0:4:1,0:4:1,0:4:1,"
+#define PORTS_16 PORTS_4 PORTS_4 PORTS_4 PORTS_4
+
 static void unknown_words_are_refused(void **state)
 {
 	static const struct {
@@ -274,7 +277,16 @@ static void unknown_words_are_refused(void **state)
 		 "0005:c1:01.1 is not a root port, but below 0005:c0:00.0"},
 		{"device=0009:00:00.0", -ENOENT, "there is no PCI device '0009:00:00.0'"},
 		{"device=0007:00:00.0", -ENODEV, "0007:00:00.0 is below no root port"},
-		{"device=0005:c1:01.1,0005:c2:00.0", -EINVAL, "device: one at a time"},
+		{"device=gpu", -ENODEV, "device: this machine has no PCI device 'gpu'"},
+		{"device=ffff:ffff", -ENODEV, "device: this machine has no PCI device 'ffff:ffff'"},
+		{"device=0005:c1:01.1,nvme*", -ENODEV,
+		 "device: this machine has no PCI device 'nvme*'"},
+		{"device=0007:*", -ENODEV, "0007:00:00.0 is below no root port"},
+		{"socket=9", -EINVAL,
+		 "socket: '9' is not the number of a socket with CPUs here: 0"},
+		{"socket=64", -EINVAL, "socket: '64' is not the number of a socket"},
+		{"socket=all", -EINVAL, "socket: 'all' is not the number of a socket"},
+		{"node=0,9", -EINVAL, "node: '9' is not the number of a NUMA node"},
 		{"device=0005:c1:01.1 port=0:4:1", -EINVAL,
 		 "the filters 'device' and 'port' exclude each other"},
 		{"port=0:4:1 device=0005:c1:01.1", -EINVAL,
@@ -292,9 +304,8 @@ static void unknown_words_are_refused(void **state)
 		{"address=0/4K,0x100/256", -EINVAL, "it overlaps another"},
 		{"address=0x1000/4K,0/64K", -EINVAL, "it overlaps another"},
 		{"gpu=1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1 "
-		 "port=0:4:1,0:4:1,0:4:1,0:4:1,0:4:1,0:4:1,0:4:1,0:4:1,0:4:1,0:4:1,0:4:1,0:4:1,0:4:1,"
-		 "0:4:1,0:4:1,0:4:1,0:4:1",
-		 -EINVAL, "port: more than 16 are given"},
+		 "port=0:4:1," PORTS_16 PORTS_16 PORTS_16 PORTS_16 "0:4:1",
+		 -EINVAL, "port: more than 64 are given"},
 	};
 
 	(void)state;
