@@ -200,6 +200,13 @@ static const char *const left_out[] = {
 #endif
 	NULL,
 };
+/* Whether one of them, of three letters or more, is the beginning of the other. */
+static bool begins(const char *a, const char *b)
+{
+	size_t length = strlen(a) < strlen(b) ? strlen(a) : strlen(b);
+
+	return length >= 3 && strncmp(a, b, length) == 0;
+}
 
 /* A word that is no command: the nearest command, the command that shows what the word means, or
  * all commands. */
@@ -217,12 +224,17 @@ static int unknown_command(struct cli *cli, const char *name)
 	for (int mistakes = 1; !text.len && mistakes <= (strlen(name) > 4 ? 2 : 1); mistakes++)
 		for (size_t i = 0; i < COMMAND_COUNT; i++)
 			if (guess_is_near(name, commands[i].name, mistakes) ||
-			    (mistakes == 1 && strncmp(name, commands[i].name, 3) == 0))
+			    (mistakes == 1 && begins(name, commands[i].name)))
 				buffer_printf(&text, "%s'%s'", text.len ? " or " : "",
 					      commands[i].name);
 	if (text.len) {
 		cli_error("unknown command '%s'; did you mean %s?", name, text.data);
 		buffer_free(&text);
+		return CLI_USAGE;
+	}
+	if (guess_meaning(name)) {
+		cli_error("unknown command '%s'; for its meaning use: uncore explain %s", name,
+			  name);
 		return CLI_USAGE;
 	}
 	buffer_printf(&text, "unknown command '%s'", name);

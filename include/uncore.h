@@ -582,9 +582,9 @@ int uncore_monitor_set_level(struct uncore_monitor *m, enum uncore_level level);
 int uncore_monitor_add_level(struct uncore_monitor *m, enum uncore_level level);
 
 /*
- * Sets a filter for metrics that are added afterwards; NULL removes the filter. "socket" and "node"
- * apply to events, too, the others do not. Values separated by commas are ORed. The data file of a
- * family lists the values that it supports. What a filter leaves out is not opened.
+ * Sets a filter for metrics that are added afterwards; NULL removes the filter. "socket" and
+ * "node" apply to events, too, the others do not. Values separated by commas are ORed. The data
+ * file of a family lists the values that it supports. What a filter leaves out is not opened.
  *   "from"     request source: cpu, device, remote ...
  *   "to"       request target: memory, gpu, cxl, remote ...
  *   "gpu"      GPUs, by number
@@ -592,14 +592,15 @@ int uncore_monitor_add_level(struct uncore_monitor *m, enum uncore_level level);
  *   "port"     PCIe root ports, by address or by the numbers of their PMUs: SOCKET:RC:INDEX. If no
  *              PMU counts one of them, the rows report it.
  *   "device"   PCI devices, by the names of uncore_device_find(), by vendor and device
- *              ("8086:1592"), by a shell pattern of any of these ("nvme*"), or all of a class: gpu,
- *              nic or nvme. Each family counts the smallest unit that contains a device, at most
- *              its root port; a note lists the other devices in that unit. Units are counted once,
- *              so that devices that share one are in one row. Devices that count themselves are
- *              counted if they are named. Not together with "port" or "address".
+ *              ("8086:1592"), by a shell pattern of any of these ("nvme*"), or all of a class:
+ *              gpu, nic or nvme. Each family counts the smallest unit that contains a device, at
+ *              most its root port; a note lists the other devices in that unit. Units are counted
+ *              once, so that devices that share one are in one row. Devices that count themselves
+ *              are counted if they are named. Not together with "port" or "address".
  *   "address"  memory ranges: BASE/SIZE, where SIZE is a power of two (64K, 1G: powers of 1024)
  *              and BASE a multiple of it
- *   "socket"   sockets, by number. A PMU whose socket is not known is left out: the row is partial.
+ *   "socket"   sockets, by number. A PMU whose socket is not known is left out, and its rows are
+ *              partial.
  *   "node"     NUMA nodes, by number; the same
  * -EINVAL, -ENOENT, -ENODEV: unknown filter, or a value that this machine does not have; the
  * sentence lists the valid ones. -EBUSY: the monitor is planned.
