@@ -82,7 +82,7 @@ static const struct cli_option options[] = {
 	{"no-merge", NULL, "One row for each PMU and CPU", KEY_LEVEL + UNCORE_LEVEL_INSTANCE, 4, 0,
 	 0},
 	{"no-aggr", NULL, "The same as --no-merge", 'A', 4, 0, 0},
-	{"sort", "KEY", "Order of the rows of pcie: traffic, in, out, share, latency, place", 0, 4,
+	{"sort", "KEY", "Order of the rows of mem and pcie, by a column of these tables", 0, 4,
 	 OPTION_TEXT, AT(print.sort)},
 	{"field-separator", "SEP", "CSV with SEP between the fields", 'x', 4, 0, 0},
 	{"output", "FILE", "Write to FILE instead of standard output", 'o', 4, OPTION_TEXT,
@@ -493,7 +493,7 @@ static int check_sort(const struct stat_options *o)
 	if (!found && keys.len)
 		cli_error("--sort: '%s' is not one of: %s", o->print.sort, keys.data);
 	else if (!found)
-		cli_error("--sort applies to the table of pcie");
+		cli_error("--sort applies to the tables of mem and pcie");
 	return found ? CLI_OK : CLI_USAGE;
 }
 
@@ -528,8 +528,21 @@ static bool is_of_tables(const struct cli_option *option)
 	return option->name && names[cli_word(names, option->name)];
 }
 
+/* Makes the help of --sort for the table of a preset. False: it has no order. */
+static bool describe_sort(struct stat_options *o)
+{
+	const struct command *preset = o->request.preset;
+	const struct output *output = preset && preset->output ? output_find(preset->output) : NULL;
+	int length = snprintf(o->sort_doc, sizeof(o->sort_doc), "Order of the rows:");
+
+	for (size_t i = 0; output && output->sorts && output->sorts[i]; i++)
+		length += snprintf(o->sort_doc + length, sizeof(o->sort_doc) - (size_t)length,
+				   "%s %s", i ? "," : "", output->sorts[i]);
+	return output && output->sorts;
+}
+
 /* The preset's views or `more`, then the options of stat. */
-static void gather_options(const struct stat_options *o, const struct cli_option *more,
+static void gather_options(struct stat_options *o, const struct cli_option *more,
 			   struct cli_option *into)
 {
 	const struct cli_option *own = more;
@@ -547,6 +560,8 @@ static void gather_options(const struct stat_options *o, const struct cli_option
 		*into = *row;
 		if (is_unsuited(row, o->request.preset))
 			into->doc = "";
+		else if (row->name && strcmp(row->name, "sort") == 0 && describe_sort(o))
+			into->doc = o->sort_doc;
 		if (o->request.preset && row == options)
 			into->doc = "What to count (default: the metrics above, to which -M and "
 				    "-e add):";

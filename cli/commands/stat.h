@@ -28,6 +28,7 @@ struct stat_options {
 	/* Private: */
 	const struct cli_syntax *own; /* of the command */
 	struct cli *cli;
+	char sort_doc[100];       /* the help of --sort */
 	struct buffer devices;    /* arguments that are names of devices, separated by commas */
 	bool positional_interval; /* INTERVAL and not -I */
 	const char *device;       /* that the view is for; NULL: none */

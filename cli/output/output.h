@@ -186,7 +186,7 @@ void html_output_window(struct out *out);
 void text_output_window(struct out *out);
 void latencies_output_window(struct out *out);
 void view_output_window(struct out *out);
-extern const char *const ports_sorts[];
+extern const char *const ports_sorts[], *const memory_sorts[];
 void check_output_window(struct out *out);
 void ends_output_window(struct out *out);
 void ends_add_fields(const struct out *out, const struct uncore_row *row, struct field *fields,

@@ -5,6 +5,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/cli.h"
@@ -48,6 +49,90 @@ static bool has_busy(const struct out *out, const struct view_line *lines, size_
 	return busy;
 }
 
+enum memory_column { MEMORY_READ, MEMORY_WRITE, MEMORY_TOTAL, MEMORY_BUSY, MEMORY_LATENCY };
+
+const char *const memory_sorts[] = {"place", "read", "write", "total", "share", "latency", NULL};
+
+static double value_of(const struct view_line *line, enum memory_column column)
+{
+	return line->cells[column] ? line->cells[column]->value : NAN;
+}
+
+/* Channels and nodes come before sockets, and the sum comes last. */
+static int compare_memory(const void *a, const void *b)
+{
+	const struct view_line *x = a, *y = b;
+	const struct uncore_row_place *p = x->row->place, *q = y->row->place;
+	int parts = (q->channel >= 0 || q->node >= 0) - (p->channel >= 0 || p->node >= 0);
+	int sockets = (q->socket >= 0) - (p->socket >= 0);
+
+	if (parts || sockets)
+		return parts ? parts : sockets;
+	if (x->key != y->key)
+		return x->key > y->key ? -1 : 1;
+	return x->row->number < y->row->number ? -1 : 1;
+}
+
+/* By a column, the largest first; lines without a value are last. */
+static void order_memory(const struct out *out, struct view_line *lines, size_t count)
+{
+	const char *sort = out->setup.sort ? out->setup.sort : memory_sorts[0];
+	/* The first key is not a column, and "share" is in that of the busy time. */
+	size_t key = cli_word(memory_sorts, sort);
+
+	if (!key)
+		return;
+	for (size_t i = 0; i < count; i++) {
+		double value = value_of(&lines[i], (enum memory_column)(key - 1));
+
+		if (key - 1 == MEMORY_BUSY && isfinite(lines[i].share))
+			value = lines[i].share;
+		lines[i].key = isfinite(value) ? value : -1;
+	}
+	qsort(lines, count, sizeof(*lines), compare_memory);
+}
+
+/* The traffic of a channel over the mean of its socket; NaN: it is not known of all of them. */
+static double imbalance_of(const struct view_line *line, const struct view_line *lines,
+			   size_t count)
+{
+	double sum = 0;
+	size_t channels = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		const struct uncore_row_place *place = lines[i].row->place;
+
+		if (place->channel < 0 || place->socket != line->row->place->socket)
+			continue;
+		sum += value_of(&lines[i], MEMORY_TOTAL);
+		channels++;
+	}
+	return channels > 1 && sum > 0 ? value_of(line, MEMORY_TOTAL) * (double)channels / sum
+				       : NAN;
+}
+
+static void put_imbalance(struct out *out, const struct view_line *lines, size_t count)
+{
+	const struct view_line *most = NULL;
+	double largest = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		double imbalance = lines[i].row->place->channel < 0
+					   ? NAN
+					   : imbalance_of(&lines[i], lines, count);
+
+		if (imbalance > largest) {
+			largest = imbalance;
+			most = &lines[i];
+		}
+	}
+	if (!most)
+		return;
+	buffer_printf(out->to, "IMBALANCE: %.3f times the mean of its socket, at ", largest);
+	out_place(out->to, most->row->place);
+	buffer_puts(out->to, ".\n");
+}
+
 static void memory_legend(struct out *out, const struct view_line *lines, size_t count)
 {
 	bool ceiling = false;
@@ -55,6 +140,7 @@ static void memory_legend(struct out *out, const struct view_line *lines, size_t
 	auto_buffer text = {0};
 	struct human peak;
 
+	put_imbalance(out, lines, count);
 	for (size_t i = 0; i < count; i++)
 		ceiling |= isfinite(lines[i].share);
 	if (ceiling) {
@@ -83,7 +169,8 @@ const struct view memory_view = {
 		    {"OF PEAK", TABLE_RIGHT},
 		    {"LATENCY", TABLE_RIGHT | TABLE_BELOW | TABLE_TIME}},
 	.clocks = "memory.read.latency.cycles",
-	.peak = 3,
+	.peak = MEMORY_BUSY,
+	.order = order_memory,
 	.legend = memory_legend,
 };
 

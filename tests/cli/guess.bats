@@ -172,3 +172,29 @@ same() {
 	refuses 3 "$UNCORE" --source "$SIM_T410" mem --gpu 0
 	says 'cannot be restricted by .gpu.'
 }
+
+@test "mem --sort, and the imbalance of channels" {
+	local key wanted wanted_order
+
+	expect 0 "$UNCORE" --source "$SIM_SPR" mem -j 0.01 1 --per-channel
+	# The largest over the mean of the socket's channels, from the rows.
+	wanted=$(jq -rs '[.[] | select(.name == "memory.bandwidth")] | (map(.value) | add / length) as $mean | max_by(.value) |
+		"\(.value / $mean * 1000 | round / 1000) times the mean of its socket, at socket \(.socket), channel \(.channel)."' <<<"$output")
+	wanted_order=$(jq -rs '[.[] | select(.name == "memory.write.bandwidth")] | sort_by(-.value) | map(.channel) | join(" ")' <<<"$output")
+	expect 0 "$UNCORE" --source "$SIM_SPR" mem 0.01 1
+	shows $'\nIMBALANCE: '"$wanted"
+	expect 0 "$UNCORE" --source "$SIM_SPR" mem 0.01 1 --sort write
+	[ "$(sed -n 's/^socket 0, channel \([0-9]*\) .*/\1/p' <<<"$output" | paste -sd ' ')" = "$wanted_order" ] || fail "$wanted_order"
+	shows $'\nsocket 0 .*\nmachine '
+	# The same lines in every order.
+	wanted=$(sort <<<"$output")
+	for key in place read total share latency; do
+		expect 0 "$UNCORE" --source "$SIM_SPR" mem 0.01 1 --sort $key
+		[ "$(sort <<<"$output")" = "$wanted" ] || fail "--sort $key"
+	done
+	answers 2 "'in' is not one of: place, read, write, total, share, latency" mem --sort in
+	answers 2 '--sort applies to the tables of mem and pcie' link --sort in
+	# One channel has nothing to be compared with, and sockets without channels have none.
+	expect 0 "$UNCORE" --source "$SIM_T410" mem 0.01 1
+	[[ $output != *IMBALANCE* ]]
+}
