@@ -372,3 +372,20 @@ ports() {
 	expect 0 "$UNCORE" --root "$MACHINES/nvidia-h200-guest.txt" pcie --device gpu --dry-run -j
 	[ "$(jq -r .pmu <<<"$output" | sort -u)" = nvidia_gpu_0 ]
 }
+
+@test "a recording and an exporter have only the places and devices of their filters" {
+	[[ $("$UNCORE" --help) == *' record '* ]] || skip 'built without record'
+	cd "$BATS_TEST_TMPDIR" || return
+	expect 0 "$UNCORE" --source "$SIM_T410" record one.db mem --socket 1 0.01 2
+	expect 0 "$UNCORE" report one.db stat -j
+	[ "$(jq -r .filter <<<"$output" | sort -u)" = socket=1 ] || fail 'the recorded filter'
+	expect 0 "$UNCORE" --source "$SIM_T410" record all.db mem 0.01 2
+	expect 0 "$UNCORE" report all.db stat -j
+	wanted=$(jq -c 'select(.name == "memory.bandwidth" and .socket == 1) | .value' <<<"$output")
+	expect 0 "$UNCORE" report all.db mem --socket 1 -j
+	[ "$(jq -c 'select(.name == "memory.bandwidth") | .value' <<<"$output" | sort -u)" = \
+		"$("$UNCORE" report one.db mem -j | jq -c 'select(.name == "memory.bandwidth") | .value' | sort -u)" ] ||
+		fail 'one socket of a recording of both'
+	refuses 3 "$UNCORE" report one.db mem --socket 0
+	says 'one.db has no counter of these'
+}
