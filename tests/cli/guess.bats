@@ -98,7 +98,7 @@ same() {
 	answers 2 'uncore pcie$' nvme
 	answers 2 "uncore stat -M '\*cxl\*'$" cxl
 	answers 2 'uncore mem --per-node$' numa
-	answers 2 "uncore stat -M 'power\.\*'$" power
+	answers 2 'uncore power$' watts
 	answers 2 'uncore mem$' imbalance
 	answers 2 'uncore list metrics write$' write
 	answers 2 "did you mean 'mem'\?$" memory

@@ -162,7 +162,7 @@ told() {
 		told '--port 24100' serve 24100
 	fi
 	# Power and clocks
-	told "uncore stat -M 'power.*'" power
+	told 'uncore power' watts
 	typed spr stat -M power 0.01 1
 	told "uncore stat -M '*.clock.*'" clocks
 	# Which metrics are there?
