@@ -249,7 +249,10 @@ static void parse_argument(void *into, char *arg, struct argp_state *state)
 	/* "0000:17:00.0" begins with a number, too. */
 	bool number = cli_number_length(arg) && !strchr(arg, ':');
 
-	if (state->quoted || (*arg && !number && !o->request.preset && !o->known_presets)) {
+	if (o->takes_word && !o->word && !state->quoted && *arg && !number) {
+		o->word = arg;
+	} else if (state->quoted ||
+		   (*arg && !number && !o->request.preset && !o->known_presets)) {
 		o->request.when.command = &state->argv[state->next - 1];
 		state->next = state->argc;
 	} else if (number) {

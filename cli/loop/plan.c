@@ -137,20 +137,24 @@ static int add_headline(struct cli *cli, const struct request *request, struct u
 	bool added = false;
 	char name[256];
 
-	for (unsigned place = 1; !request->restricted && place <= 9; place++) {
+	/* Watts, which take no counters of other metrics, are the last ones. */
+	for (unsigned place = 1; !request->restricted && place <= (request->power ? 10 : 9);
+	     place++) {
 		for (size_t i = 0; i < uncore_metric_count(cli->u); i++) {
 			const struct uncore_metric *metric = uncore_metric_at(cli->u, i);
 			int err;
 
-			if (uncore_metric_headline(metric) != place ||
-			    uncore_metric_missing(metric))
+			if (uncore_metric_missing(metric) ||
+			    (place <= 9 ? uncore_metric_headline(metric) != place
+					: uncore_metric_headline(metric) ||
+						  strcmp(uncore_metric_unit(metric), "W") != 0))
 				continue;
 			snprintf(name, sizeof(name), "%s/%s", uncore_metric_family(metric),
 				 uncore_metric_name(metric));
 			err = add_metrics(cli, request, m, level, name);
-			if (err)
+			if (err && (place <= 9 || err != -ENODEV))
 				return cli_fail(cli, err);
-			added = true;
+			added |= !err;
 		}
 	}
 	return added ? CLI_OK : add_any(cli, request, m, level, "*");

@@ -44,6 +44,7 @@ struct request {
 	/* With intervals of a second or more, devices are counted in the way that costs least. */
 	bool cheap;
 	bool tree;          /* rows of all levels, from the machine to the port */
+	bool power;         /* beside the headline metrics also what is in watts */
 	uint64_t sample_ns; /* length of short samples; 0: none */
 	uint64_t above;     /* 0: 80, see request_above() */
 	bool verbose;       /* all notes are printed, and late intervals */

@@ -30,6 +30,7 @@ struct draft {
 	unsigned ranks[UNCORE_COLUMNS];
 	const char *metric; /* of its first row */
 	size_t view, at;    /* the number of its view; its number in the screen */
+	const struct draft *above;
 	bool dropped;
 };
 
@@ -353,7 +354,7 @@ static void add_lines(struct screen *s, struct maker *m, size_t view, const stru
 	for (size_t i = 0; i < m->count; i++) {
 		struct draft *d = &m->drafts[i];
 
-		if (d->dropped || d->view != view || find_above(m, d) != above)
+		if (d->dropped || d->view != view || d->above != above)
 			continue;
 		put_label(m, d, above);
 		d->line.parent = above ? above->at : SCREEN_NONE;
@@ -377,6 +378,8 @@ void screen_make(struct screen *s, struct uncore *u, const struct screen_rows *r
 			m.drafts[i].line.kind == SCREEN_UNIT && !has_traffic(&m.drafts[i]);
 	for (size_t i = 0; i < m.count; i++)
 		m.drafts[i].dropped = m.drafts[i].dropped || is_double(&m, &m.drafts[i]);
+	for (size_t i = 0; i < m.count; i++)
+		m.drafts[i].above = m.drafts[i].dropped ? NULL : find_above(&m, &m.drafts[i]);
 	s->lines = cli_realloc(NULL, m.count + 1, sizeof(*s->lines));
 	for (size_t i = 0; i < uncore_view_count(u); i++)
 		add_lines(s, &m, i, NULL);
@@ -462,6 +465,12 @@ bool screen_is_idle(const struct screen_line *line, const struct screen_rows *ro
 		return share < IDLE_SHARE;
 	if (line->place->port && !line->place->port->width)
 		return true; /* no link */
+	for (int k = 0; k <= UNCORE_COLUMN_TOTAL; k++) {
+		const struct uncore_row *row = screen_row(line, rows, (enum uncore_column)k);
+
+		if (row && strcmp(row->query->unit, "B/s") != 0)
+			return traffic == 0; /* watts, requests */
+	}
 	return isfinite(traffic) && traffic < IDLE_BANDWIDTH;
 }
 

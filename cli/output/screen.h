@@ -69,7 +69,8 @@ double screen_traffic(const struct screen_line *line, const struct screen_rows *
  * unavailable where nothing moves: this does not count. */
 enum uncore_quality screen_quality(const struct screen_line *line, const struct screen_rows *rows,
 				   const char **reason);
-/* Whether next to nothing moves: less than 0.1 % of the ceiling, or 100 kB/s without one. */
+/* Whether next to nothing moves: less than 0.1 % of the ceiling, or 100 kB/s without one; of other
+ * units nothing. */
 bool screen_is_idle(const struct screen_line *line, const struct screen_rows *rows);
 /* The line that has the largest share of all places that are no sums; SCREEN_NONE: no share is
  * known. */

@@ -1,153 +1,23 @@
 /* SPDX-License-Identifier: MIT */
-/* Draws the screen of `uncore top`: title, list, the selected row in words, and keys. */
-#include "top/draw.h"
-
+/* Draws the screen of `uncore top`: titles, a list, a graph, the selected line in words, keys. */
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <wchar.h>
+#include <time.h>
 
 #include "base/cli.h"
 #include "output/output.h"
+#include "top/view.h"
 
-#define DETAIL_LINES 3
+#define HEAD_LINES 2
 #define VALUE_WIDTH 16 /* "480,000,000 1/s" */
 #define UNIT_WIDTH 5
 #define SHARE_WIDTH 6
+#define MINUTE 60
+#define TITLE_LEAST 26 /* of the machine: "SIMULATED by sim:t410 ..." */
 
-/* ---- cells ---- */
-
-void top_resize(struct top_canvas *c, int width, int height)
-{
-	/* ncurses stores sizes as short integers: 65,535 columns become -1. */
-	width = width > 0 ? width : 1;
-	height = height > 0 ? height : 1;
-	c->cells = cli_realloc(c->cells, (size_t)width * (size_t)height, sizeof(*c->cells));
-	c->width = width;
-	c->height = height;
-}
-
-static void put(struct top_canvas *c, int x, int y, wchar_t character, enum top_style style)
-{
-	if (x < 0 || y < 0 || x >= c->width || y >= c->height)
-		return;
-	c->cells[y * c->width + x].character = character;
-	c->cells[y * c->width + x].style = (unsigned char)style;
-}
-
-/* Decodes UTF-8, which cli_clean() has made valid. mbrtowc() would depend on the locale. */
-static wchar_t next(const char **text)
-{
-	const unsigned char *at = (const unsigned char *)*text;
-	wchar_t code = *at++;
-
-	if (code >= 0xc0) {
-		code &= code >= 0xf0 ? 0x07 : code >= 0xe0 ? 0x0f : 0x1f;
-		while ((*at & 0xc0) == 0x80)
-			code = code << 6 | (*at++ & 0x3f);
-	}
-	*text = (const char *)at;
-	return code;
-}
-
-/* The character for terminals that can show only ASCII. */
-static wchar_t plain(wchar_t character)
-{
-	return character < 0x80    ? character
-	       : character == L'µ' ? L'u'
-	       : character == L'…' ? L'~'
-				   : L'?';
-}
-
-/* Puts at most `width` columns; a longer text ends in "…". Returns the column after the text. */
-static int put_text(struct top_canvas *c, int x, int y, int width, enum top_style style,
-		    const char *text)
-{
-	size_t left = text_width(text);
-
-	for (; *text && width > 0; x++, width--, left--) {
-		wchar_t character = width == 1 && left > 1 ? L'…' : next(&text);
-
-		put(c, x, y, c->ascii ? plain(character) : character, style);
-	}
-	return x;
-}
-
-__attribute__((format(printf, 6, 7))) static int put_format(struct top_canvas *c, int x, int y,
-							    int width, enum top_style style,
-							    const char *fmt, ...)
-{
-	struct buffer text = {0};
-	va_list args;
-
-	va_start(args, fmt);
-	buffer_vprintf(&text, fmt, args);
-	va_end(args);
-	text.len = cli_clean(text.data, text.len, "");
-	text.data[text.len] = '\0';
-	x = put_text(c, x, y, width, style, text.data);
-	buffer_free(&text);
-	return x;
-}
-
-static void fill(struct top_canvas *c, int y)
-{
-	for (int x = 0; x < c->width; x++)
-		put(c, x, y, L' ', STYLE_HEAD);
-}
-
-/* ---- bars ---- */
-
-enum top_style top_load_style(double share, bool limited)
-{
-	return !limited || !isfinite(share) ? STYLE_PLAIN
-	       : share < 0.5                ? STYLE_LOW
-	       : share < 0.8                ? STYLE_MIDDLE
-					    : STYLE_HIGH;
-}
-
-static void put_bar(struct top_canvas *c, int x, int y, int width, double share,
-		    enum top_style style)
-{
-	int eighths = share <= 0 ? 0 : share >= 1 ? width * 8 : (int)(share * width * 8 + 0.5);
-
-	for (int i = 0; i < width; i++, eighths -= 8) {
-		int part = eighths >= 8 ? 8 : eighths < 0 ? 0 : eighths;
-		wchar_t character = c->ascii ? L'#' : (wchar_t)(0x2590 - part);
-
-		if (c->ascii && part < 4)
-			part = 0;
-		put(c, x + i, y,
-		    part       ? character
-		    : c->ascii ? L'.'
-			       : L'·',
-		    part ? style : STYLE_FAINT);
-	}
-}
-
-/* Puts the last minute relative to its largest value, the oldest second at the left. */
-static void put_history(struct top_canvas *c, const struct top_model *m, int x, int y, int width,
-			const struct top_node *node)
-{
-	unsigned per = TOP_SLOTS / (unsigned)width;
-	float values[TOP_SLOTS], most = 0;
-
-	for (int i = 0; i < width; i++) {
-		values[i] = top_history(m, node, (unsigned)(width - 1 - i), per);
-		most = values[i] > most ? values[i] : most;
-	}
-	for (int i = 0; i < width; i++) {
-		int level = most > 0 ? (int)(values[i] / most * 7 + 0.5f) : 0;
-
-		if (isfinite(values[i]))
-			put(c, x + i, y, c->ascii ? L"_.,-=+*#"[level] : (wchar_t)(0x2581 + level),
-			    STYLE_PLAIN);
-	}
-}
-
-/* ---- the list ---- */
+/* ---- the list of all metrics ---- */
 
 struct columns {
 	int name; /* width; the others are columns on the screen, and their widths */
@@ -176,11 +46,11 @@ static struct columns columns_of(int width)
 static void put_values(struct top_canvas *c, const struct top_view *v, const struct columns *at,
 		       int y, size_t node)
 {
-	const struct uncore_distribution *d = top_distribution(&v->model, node);
-	struct uncore_row row = *top_row(&v->model, node);
+	const struct uncore_distribution *d = top_distribution(&v->tree, node);
+	struct uncore_row row = *top_row(&v->tree, node);
 	struct uncore_row_query query = *row.query;
 	char unit[OUT_UNIT_ROOM];
-	bool limited, idle;
+	bool limited = true, idle;
 	enum top_style style;
 	struct human h;
 	double share;
@@ -191,7 +61,8 @@ static void put_values(struct top_canvas *c, const struct top_view *v, const str
 		query.unit = unit;
 		row.query = &query;
 	}
-	share = top_share(&row, &limited);
+	share = d && v->shown != TOP_MEAN ? row.value / row.ceiling
+					  : top_share(&v->tree, node, &limited);
 	idle = !isfinite(row.value) || row.value == 0;
 	style = idle ? STYLE_FAINT : STYLE_PLAIN;
 	human_value_in(&h, row.value, row.query->unit, v->units);
@@ -200,84 +71,81 @@ static void put_values(struct top_canvas *c, const struct top_view *v, const str
 	/* A long number may take the room that a short unit leaves. */
 	while (x < at->value && x + number + 1 + (int)text_width(h.unit) < at->value + VALUE_WIDTH)
 		x++;
-	put_text(c, x, y, number, style, h.number);
-	put_text(c, x + number + 1, y, UNIT_WIDTH + 1, style, h.unit);
-	put_text(c, at->value + VALUE_WIDTH, y, 1, STYLE_MARK,
-		 row.quality <= UNCORE_MEASURED && d && d->burst_ns ? "^" : out_mark(row.quality));
-	style = top_load_style(share, limited);
+	canvas_text(c, x, y, number, style, h.number);
+	canvas_text(c, x + number + 1, y, UNIT_WIDTH + 1, style, h.unit);
+	canvas_text(c, at->value + VALUE_WIDTH, y, 1, STYLE_MARK,
+		    row.quality <= UNCORE_MEASURED && d && d->burst_ns ? "^"
+								       : out_mark(row.quality));
+	style = limited ? canvas_load_style(share) : STYLE_PLAIN;
 	if (isfinite(share))
-		put_format(c, at->share, y, SHARE_WIDTH, style, "%4.*f %%", share < 0.9995 ? 1 : 0,
-			   share * 100);
+		canvas_format(c, at->share, y, SHARE_WIDTH, style, "%4.*f %%",
+			      share < 0.9995 ? 1 : 0, share * 100);
 	if (isfinite(share) && at->bar_width)
-		put_bar(c, at->bar, y, at->bar_width, share, style);
+		canvas_bar(c, at->bar, y, at->bar_width, share, style);
+}
+
+/* The last minute relative to the ceiling, or, in grey, to the largest value of the metric. */
+static void put_history(struct top_canvas *c, const struct top_view *v, const struct columns *at,
+			int y, size_t node)
+{
+	const struct top_node *nodes = v->tree.nodes;
+	unsigned per = MINUTE / (unsigned)at->history_width;
+	size_t row = nodes[node].row, top = node;
+	double most = nodes[node].is_share ? 1 : data_row(&v->data, row)->ceiling, largest = 0;
+
+	while (nodes[top].parent != TOP_NONE)
+		top = nodes[top].parent;
+	for (int i = 0; i < at->history_width; i++)
+		largest = fmax(largest, data_mean(&v->data, nodes[top].row, (unsigned)i, per));
+	for (int i = 0; i < at->history_width; i++) {
+		float value = data_mean(&v->data, row, (unsigned)(at->history_width - 1 - i), per);
+
+		canvas_level(c, at->history + i, y,
+			     value / (most > 0      ? most
+				      : largest > 0 ? largest
+						    : 1),
+			     most > 0 ? STYLE_PLAIN : STYLE_FAINT);
+	}
 }
 
 static void put_node(struct top_canvas *c, const struct top_view *v, const struct columns *at,
 		     int y, size_t number)
 {
-	const struct top_node *node = &v->model.nodes[number];
-	const struct uncore_row *row = top_row(&v->model, number);
+	const struct top_node *node = &v->tree.nodes[number];
+	const struct uncore_row *row = top_row(&v->tree, number);
 	bool open = node->open || (!node->matches && node->leads);
 	int x = 2 * (int)node->depth;
 
 	if (node->children)
-		put(c, x, y, c->ascii ? (open ? L'-' : L'+') : (open ? L'▾' : L'▸'), STYLE_PLAIN);
-	put_text(c, x + 2, y, (row ? at->name : c->width) - x - 2, row ? STYLE_PLAIN : STYLE_FAINT,
-		 node->label);
+		canvas_put(c, x, y, c->ascii ? (open ? L'-' : L'+') : (open ? L'▾' : L'▸'),
+			   STYLE_PLAIN);
+	canvas_text(c, x + 2, y, (row ? at->name : c->width) - x - 2,
+		    row ? STYLE_PLAIN : STYLE_FAINT, node->label);
 	if (row) {
 		put_values(c, v, at, y, number);
-		put_history(c, &v->model, at->history, y, at->history_width, node);
+		put_history(c, v, at, y, number);
 	}
-	for (x = 0; number == v->model.cursor && x < c->width; x++)
-		c->cells[y * c->width + x].cursor = true;
+	if (number == v->tree.cursor)
+		canvas_cursor(c, y);
 }
 
-int top_head_lines(const struct top_view *v)
+static void put_list(struct top_canvas *c, const struct top_view *v, int y, size_t height)
 {
-	return 2 + (v->simulated != NULL) + (v->missing != NULL);
-}
-
-int top_list_height(const struct top_view *v, int height)
-{
-	return height - top_head_lines(v) - 1 - (v->text ? 0 : DETAIL_LINES);
-}
-
-size_t top_line_at(const struct top_view *v, int height, int y)
-{
-	size_t line = v->first + (size_t)(y - top_head_lines(v));
-	bool inside = y >= top_head_lines(v) && y < top_head_lines(v) + top_list_height(v, height);
-
-	return inside && !v->text && line < v->model.line_count ? v->model.lines[line] : TOP_NONE;
-}
-
-static void put_list(struct top_canvas *c, struct top_view *v)
-{
-	size_t height = (size_t)top_list_height(v, c->height), cursor = top_cursor_line(&v->model);
 	struct columns at = columns_of(c->width);
-	int y = top_head_lines(v);
 
-	if (cursor < v->first)
-		v->first = cursor;
-	if (cursor >= v->first + height)
-		v->first = cursor - height + 1;
-	if (v->first + height > v->model.line_count)
-		v->first = v->model.line_count > height ? v->model.line_count - height : 0;
-	put_text(c, 0, y - 1, at.name, STYLE_HEAD, "  METRIC, PLACE");
-	put_text(c, at.value + VALUE_WIDTH - 1 - UNIT_WIDTH - 5, y - 1, 5, STYLE_HEAD,
-		 v->shown == TOP_MEAN  ? "VALUE"
-		 : v->shown == TOP_P99 ? "  P99"
-				       : "  MAX");
-	put_text(c, at.share, y - 1, c->width, STYLE_HEAD, at.bar_width ? "OF CEILING" : "SHARE");
-	put_text(c, at.history, y - 1, at.history_width, STYLE_HEAD,
-		 at.history_width >= 10 ? "LAST MIN" : "MINUTE");
-	for (size_t i = 0; i < height && v->first + i < v->model.line_count; i++)
-		put_node(c, v, &at, y + (int)i, v->model.lines[v->first + i]);
-	if (!v->model.count)
-		put_text(c, 2, y, c->width - 2, STYLE_FAINT,
-			 "Waiting for the end of the first interval; the space key reads now.");
-	else if (!v->model.line_count)
-		put_format(c, 2, y, c->width - 2, STYLE_FAINT, "No row matches '%s'.",
-			   v->model.filter);
+	canvas_head(c, y++);
+	height--;
+	canvas_text(c, 0, y - 1, at.name, STYLE_HEAD, "  METRIC, PLACE");
+	canvas_text(c, at.value + VALUE_WIDTH - 1 - UNIT_WIDTH - 5, y - 1, 5, STYLE_HEAD,
+		    v->shown == TOP_MEAN  ? "VALUE"
+		    : v->shown == TOP_P99 ? "  P99"
+					  : "  MAX");
+	canvas_text(c, at.share, y - 1, c->width, STYLE_HEAD,
+		    at.bar_width ? "OF CEILING" : "SHARE");
+	canvas_text(c, at.history, y - 1, at.history_width, STYLE_HEAD,
+		    at.history_width >= 10 ? "LAST MIN" : "MINUTE");
+	for (size_t i = 0; i < height && v->first + i < v->tree.line_count; i++)
+		put_node(c, v, &at, y + (int)i, v->tree.lines[v->first + i]);
 }
 
 /* "; of 1000 samples: p50 1.000 GB/s, p99 9.000 GB/s, max 9.500 GB/s, 3.0 % above ..." */
@@ -300,45 +168,77 @@ static void put_distribution(struct buffer *to, const struct top_view *v,
 }
 
 /* Puts the selected row in words: value, share, quality, reason. */
-static void put_detail(struct top_canvas *c, const struct top_view *v)
+static void row_words(struct buffer *text, const struct top_view *v)
 {
-	const struct top_model *m = &v->model;
+	const struct top_model *m = &v->tree;
 	const struct uncore_row *row = top_row(m, m->cursor);
-	struct buffer text = {0};
 	size_t top = m->cursor;
-	char *line, *rest;
 
 	if (!row)
 		return;
 	while (m->nodes[top].parent != TOP_NONE)
 		top = m->nodes[top].parent;
-	buffer_printf(&text, "%s%s%s: %s", m->nodes[top].label, top == m->cursor ? "" : ", ",
+	buffer_printf(text, "%s%s%s: %s", m->nodes[top].label, top == m->cursor ? "" : ", ",
 		      top == m->cursor ? "" : m->nodes[m->cursor].label,
 		      human_in(row->value, row->query->unit, v->units).text);
 	if (isfinite(row->value / row->ceiling))
-		buffer_printf(&text, ", %.1f %% of %s", row->value / row->ceiling * 100,
+		buffer_printf(text, ", %.1f %% of %s", row->value / row->ceiling * 100,
 			      human_in(row->ceiling, row->query->unit, v->units).text);
-	buffer_printf(&text, ", %s", uncore_quality_name(row->quality));
+	buffer_printf(text, ", %s", uncore_quality_name(row->quality));
 	if (isfinite(row->value) && row->counted->coverage < 1)
-		buffer_printf(&text, " %.3g %%", row->counted->coverage * 100);
+		buffer_printf(text, " %.3g %%", row->counted->coverage * 100);
 	if (row->reason) {
-		buffer_puts(&text, ": ");
-		human_text(&text, row->reason);
+		buffer_puts(text, ": ");
+		human_text(text, row->reason);
 	}
 	if (top_distribution(m, m->cursor))
-		put_distribution(&text, v, row, top_distribution(m, m->cursor));
-	line = cli_copy(text.data);
-	text.len = 0;
-	buffer_wrap(&text, 0, (size_t)c->width, line);
-	free(line);
-	rest = text.data;
-	for (int i = 0; i < DETAIL_LINES && rest && *rest; i++) {
+		put_distribution(text, v, row, top_distribution(m, m->cursor));
+}
+
+/* The selected line: its device, its quality and why. */
+static void line_words(struct buffer *text, const struct top_view *v)
+{
+	const struct screen *s = &v->data.screen;
+	struct screen_rows rows = data_rows(&v->data);
+	const struct screen_line *line;
+	enum uncore_quality quality;
+	const char *reason;
+
+	if (v->line >= s->count || !v->entry_count)
+		return;
+	line = &s->lines[v->line];
+	quality = screen_quality(line, &rows, &reason);
+	buffer_printf(text, "%s: %s%s%s: %s", uncore_view_title(line->view), line->label,
+		      *line->detail ? ", " : "", line->detail, uncore_quality_name(quality));
+	if (reason) {
+		buffer_puts(text, ": ");
+		human_text(text, reason);
+	}
+	if (v->missing)
+		buffer_printf(text, ". %s", v->missing);
+}
+
+static void put_detail(struct top_canvas *c, const struct top_view *v, int y, int height)
+{
+	auto_buffer text = {0}, wrapped = {0};
+	char *line, *rest;
+
+	if (!v->data.sample)
+		return;
+	if (view_has_tree(v))
+		row_words(&text, v);
+	else
+		line_words(&text, v);
+	if (!text.data)
+		return;
+	buffer_wrap(&wrapped, 0, (size_t)c->width, text.data);
+	rest = wrapped.data;
+	for (int i = 0; i < height && rest && *rest; i++) {
 		line = strsep(&rest, "\n");
 		/* The last line ends in "…" if there is more text. */
-		put_format(c, 0, c->height - 1 - DETAIL_LINES + i, c->width, STYLE_PLAIN, "%s%s",
-			   line, i + 1 == DETAIL_LINES && rest && *rest ? " …" : "");
+		canvas_format(c, 0, y + i, c->width, STYLE_PLAIN, "%s%s", line,
+			      i + 1 == height && rest && *rest ? " …" : "");
 	}
-	buffer_free(&text);
 }
 
 /* ---- texts, title, keys ---- */
@@ -346,9 +246,8 @@ static void put_detail(struct top_canvas *c, const struct top_view *v)
 /* Breaks the text into lines, and puts those from text_first on. */
 static void put_pane(struct top_canvas *c, struct top_view *v)
 {
-	long height = top_list_height(v, c->height), lines = 0;
+	long height = c->height - HEAD_LINES - 1, lines = 0;
 	size_t width = (size_t)c->width;
-	int y = top_head_lines(v);
 
 	if (v->text_first + height > v->text_lines)
 		v->text_first = v->text_lines > height ? v->text_lines - height : 0;
@@ -362,8 +261,8 @@ static void put_pane(struct top_canvas *c, struct top_view *v)
 		while (cut < len && ((unsigned char)at[cut] & 0xc0) == 0x80)
 			cut++;
 		if (lines >= v->text_first && lines < v->text_first + height)
-			put_format(c, 0, y + (int)(lines - v->text_first), c->width, STYLE_PLAIN,
-				   "%.*s", (int)cut, at);
+			canvas_format(c, 0, HEAD_LINES + (int)(lines - v->text_first), c->width,
+				      STYLE_PLAIN, "%.*s", (int)cut, at);
 		lines++;
 		at += cut;
 		at += *at == '\n' || *at == ' ';
@@ -371,69 +270,282 @@ static void put_pane(struct top_canvas *c, struct top_view *v)
 	v->text_lines = lines;
 }
 
+/* "all measured", or the worst quality and how many lines have one that is not measured. */
+static void put_quality(struct buffer *to, const struct top_view *v)
+{
+	const struct screen *s = &v->data.screen;
+	struct screen_rows rows = data_rows(&v->data);
+	enum uncore_quality worst = UNCORE_MEASURED;
+	size_t count = 0, with = 0;
+	const char *reason;
+
+	for (size_t i = 0; i < s->count; i++) {
+		enum uncore_quality quality = screen_quality(&s->lines[i], &rows, &reason);
+
+		count += quality > UNCORE_MEASURED;
+		worst = quality > worst ? quality : worst;
+	}
+	for (size_t i = 0; !s->count && i < v->data.count; i++) {
+		enum uncore_quality quality = data_row(&v->data, i)->quality;
+
+		count += quality > UNCORE_MEASURED;
+		worst = quality > worst ? quality : worst;
+	}
+	with = s->count ? s->count : v->data.count;
+	if (worst == UNCORE_MEASURED)
+		buffer_puts(to, "all measured");
+	else
+		buffer_printf(to, "%s: %zu of %zu", uncore_quality_name(worst), count, with);
+}
+
 static void put_title(struct top_canvas *c, const struct top_view *v)
 {
-	static const char *const sorts[] = {"", "by value", "by share", "by name"};
-	struct buffer right = {0};
+	static const char *const sorts[] = {"by catalogue", "by traffic", "by share", "by name"};
+	auto_buffer right = {0};
+	time_t time = (time_t)(data_wall_ns(&v->data) / NS_PER_S);
+	struct tm tm;
 	int x;
 
 	if (v->paused)
 		buffer_puts(&right, "PAUSED  ");
-	if (*v->model.filter)
-		buffer_printf(&right, "'%s'  ", v->model.filter);
-	if (v->model.sort)
-		buffer_printf(&right, "%s  ", sorts[v->model.sort]);
-	buffer_printf(&right, "every %g s  at %s", v->interval, human(v->model.seconds, "s").text);
+	if (v->data.ago)
+		buffer_printf(&right, "%u s ago  ", v->data.ago);
+	if (*v->filter)
+		buffer_printf(&right, "'%s'  ", v->filter);
+	if (v->sort != TOP_BY_VALUE)
+		buffer_printf(&right, "%s  ", sorts[v->sort]);
+	if (!v->data.sample)
+		buffer_printf(&right, "every %g s  ", v->interval);
+	else if (c->width >= 80 && !v->data.ago)
+		buffer_printf(&right, "in %s  ", human(v->data.window, "s").text);
+	if (v->data.sample && localtime_r(&time, &tm)) {
+		buffer_printf(&right, "%02d:%02d:%02d  ", tm.tm_hour, tm.tm_min, tm.tm_sec);
+		put_quality(&right, v);
+	}
+	canvas_head(c, 0);
 	x = c->width - (int)text_width(right.data);
-	fill(c, 0);
-	put_format(c, 0, 0, x - 1, STYLE_HEAD, "uncore top: %s", v->title);
-	put_text(c, x < 0 ? 0 : x, 0, c->width, STYLE_HEAD, right.data);
-	buffer_free(&right);
+	x = x < TITLE_LEAST ? TITLE_LEAST : x;
 	if (v->simulated)
-		put_format(c, 0, 1, c->width, STYLE_MARK,
-			   "SIMULATED by %s: these values are invented.", v->simulated);
-	if (v->missing)
-		put_text(c, 0, 1 + (v->simulated != NULL), c->width, STYLE_FAINT, v->missing);
-	fill(c, top_head_lines(v) - 1);
+		canvas_format(c, 0, 0, x - 1, STYLE_MARK, "SIMULATED by %s: %s", v->simulated,
+			      v->title);
+	else
+		canvas_format(c, 0, 0, x - 1, STYLE_HEAD, "uncore  %s", v->title);
+	canvas_text(c, x, 0, c->width - x, STYLE_HEAD, right.data);
 }
 
+/* The screens with their keys, and the place that has the largest share. */
+static void put_screens(struct top_canvas *c, const struct top_view *v)
+{
+	const struct screen *s = &v->data.screen;
+	struct screen_rows rows = data_rows(&v->data);
+	bool wide = c->width >= 76;
+	auto_buffer hot = {0};
+	size_t hottest;
+	int x = 0;
+
+	for (size_t i = 0; i < v->screens.count; i++) {
+		bool here = i == v->screen;
+		int from = x;
+
+		x = canvas_format(c, x, 1, c->width - x, here ? STYLE_HEAD : STYLE_PLAIN,
+				  wide ? " %zu %s " : "%zu %.7s ", i + 1, v->screens.names[i]);
+		for (; here && from < x; from++)
+			c->cells[c->width + from].cursor = true;
+	}
+	hottest = v->data.sample ? screen_hottest(s, &rows) : SCREEN_NONE;
+	if (hottest == SCREEN_NONE)
+		return;
+	for (size_t i = s->lines[hottest].parent; i != SCREEN_NONE; i = s->lines[i].parent)
+		if (s->lines[i].kind == SCREEN_SOCKET)
+			buffer_printf(&hot, "%s, ", s->lines[i].label);
+	buffer_printf(&hot, "%s %.1f %%", s->lines[hottest].label,
+		      screen_share(&s->lines[hottest], &rows) * 100);
+	if (x + 12 + (int)text_width(hot.data) < c->width) {
+		canvas_right(c, c->width, 1, c->width,
+			     canvas_load_style(screen_share(&s->lines[hottest], &rows)), hot.data);
+		canvas_text(c, c->width - (int)text_width(hot.data) - 9, 1, 9, STYLE_FAINT,
+			    "hottest: ");
+	}
+}
+
+/* As many keys as have room, in the order of their importance. */
 static void put_keys(struct top_canvas *c, const struct top_view *v)
 {
-	int y = c->height - 1;
+	static const char *const keys[] = {
+		"F1 help", "F10 quit", "/ filter",     "s sort",     "z idle", "e explain",
+		"p pause", "[ ] time", "+ - interval", "space now",  "u unit", "w save",
+		"c CSV",   "r record", "n notes",      "Enter open", NULL};
+	static const char *const paused[] = {
+		"F1 help",   "F10 quit", "p go on", "Left Right back in time", "w save", "c CSV",
+		"e explain", "[ ] time", NULL};
+	const char *const *key = v->paused ? paused : keys;
+	int y = c->height - 1, x = 0;
 
-	fill(c, y);
-	if (v->typing)
-		put_format(c, 0, y, c->width, STYLE_HEAD, "Filter: %s_   Enter: keep  Esc: clear",
-			   v->model.filter);
-	else if (v->text)
-		put_text(c, 0, y, c->width, STYLE_HEAD, "Arrows: scroll  Esc: back  q: quit");
-	else
-		put_text(
-			c, 0, y, c->width, STYLE_HEAD,
-			c->width >= 115
-				? "q: quit  ?: help  Enter: open  e: explain  s: sort  "
-				  "/: filter  p: pause  u: unit  + -: interval  space: read now"
-			: c->width >= 80
-				? "q: quit ?: help Enter: open e: explain s: sort /: filter p: pause u: unit"
-				: "q quit ? help Enter open e explain s sort / filter p pause");
+	canvas_head(c, y);
+	if (v->typing) {
+		canvas_format(c, 0, y, c->width, STYLE_HEAD,
+			      "Filter: %s_   Enter: keep  Esc: clear", v->filter);
+	} else if (*v->said) {
+		canvas_format(c, 0, y, c->width, STYLE_MARK, "%s", v->said);
+	} else if (v->text) {
+		canvas_text(c, 0, y, c->width, STYLE_HEAD, "Arrows: scroll  Esc: back  F10 quit");
+	} else {
+		for (; *key; key++)
+			if (x + (int)text_width(*key) <= c->width)
+				x = canvas_text(c, x, y, c->width - x, STYLE_HEAD, *key) + 2;
+	}
 }
 
-void top_draw(struct top_canvas *c, struct top_view *v)
+/* ---- the whole ---- */
+
+/* A list with so many entries. */
+static struct layout layout_of(const struct top_view *v, int height, size_t entries)
 {
-	c->ascii = v->ascii;
-	for (int i = 0; i < c->width * c->height; i++)
-		c->cells[i] = (struct top_cell){.character = L' '};
-	if (c->width < TOP_LEAST_WIDTH || c->height < TOP_LEAST_HEIGHT) {
-		put_format(c, 0, 0, c->width, STYLE_PLAIN, "%dx%d is too small: %dx%d is needed",
-			   c->width, c->height, TOP_LEAST_WIDTH, TOP_LEAST_HEIGHT);
+	struct layout l = {.list = HEAD_LINES};
+	int body = height - HEAD_LINES - 1, least = height < 20 ? 0 : height < 30 ? 7 : height / 3;
+
+	l.detail_height = view_has_tree(v) ? 3 : height < 30 ? 1 : 2;
+	if (view_has_tree(v))
+		least = height < 30 ? 0 : least;
+	l.list_height = body - l.detail_height - least;
+	if (!view_has_tree(v) && entries < (size_t)l.list_height)
+		l.list_height = entries > 1 ? (int)entries : 1;
+	l.chart_height = body - l.detail_height - l.list_height;
+	/* A graph needs a title, an axis and a few lines. */
+	if (l.chart_height < 5) {
+		l.list_height += l.chart_height;
+		l.chart_height = 0;
+	}
+	/* A line in the middle of the graph is half of its scale. */
+	if (l.chart_height && l.chart_height % 2 == 0) {
+		l.list_height++;
+		l.chart_height--;
+	}
+	l.chart = l.list + l.list_height;
+	l.detail = l.chart + l.chart_height;
+	return l;
+}
+
+struct layout view_layout(const struct top_view *v, int height)
+{
+	return layout_of(v, height, v->entry_count);
+}
+
+/* The position of the cursor in the list; the number of entries if it is in none. */
+static size_t cursor_at(const struct top_view *v)
+{
+	size_t i = 0;
+
+	if (view_has_tree(v))
+		return top_cursor_line(&v->tree);
+	while (i < v->entry_count &&
+	       (v->entries[i].kind != ENTRY_LINE || v->entries[i].line != v->line))
+		i++;
+	return i;
+}
+
+void view_arrange(struct top_view *v, int height)
+{
+	struct layout l;
+	size_t cursor, count, room;
+
+	v->tree.sort = v->sort;
+	v->tree.filter = v->filter;
+	top_arrange(&v->tree);
+	if (!view_has_tree(v)) {
+		l = layout_of(v, height, SIZE_MAX);
+		blocks_make(v, l.list_height);
+	}
+	if (!view_has_tree(v) && cursor_at(v) == v->entry_count) {
+		v->line = SCREEN_NONE;
+		for (size_t i = 0; i < v->entry_count && v->line == SCREEN_NONE; i++)
+			if (v->entries[i].kind == ENTRY_LINE)
+				v->line = v->entries[i].line;
+	}
+	l = view_layout(v, height);
+	cursor = cursor_at(v);
+	count = view_has_tree(v) ? v->tree.line_count : v->entry_count;
+	room = (size_t)(l.list_height - view_has_tree(v));
+	/* The titles of the first block stay above its first line. */
+	if (cursor < v->first || cursor <= 1)
+		v->first = cursor <= 1 ? 0 : cursor;
+	if (cursor < count && cursor >= v->first + room)
+		v->first = cursor - room + 1;
+	if (v->first + room > count)
+		v->first = count > room ? count - room : 0;
+}
+
+void view_move(struct top_view *v, long lines)
+{
+	size_t at = cursor_at(v);
+	long step = lines < 0 ? -1 : 1;
+
+	if (view_has_tree(v)) {
+		top_move(&v->tree, lines);
 		return;
 	}
-	put_title(c, v);
-	if (v->text)
-		put_pane(c, v);
+	for (long i = (long)at + step; lines && i >= 0 && i < (long)v->entry_count; i += step)
+		if (v->entries[i].kind == ENTRY_LINE) {
+			v->line = v->entries[i].line;
+			lines -= step;
+		}
+}
+
+static void put_empty(struct top_canvas *c, const struct top_view *v)
+{
+	const char *name = v->screens.names[v->screen];
+	int y = HEAD_LINES + 1, width = c->width - 2;
+
+	if (!v->data.sample)
+		canvas_text(c, 2, y, width, STYLE_FAINT,
+			    "Waiting for the end of the first interval; the space key reads now.");
+	else if (*v->filter)
+		canvas_format(c, 2, y, width, STYLE_FAINT, "No row matches '%s'.", v->filter);
 	else
-		put_list(c, v);
-	if (!v->text)
-		put_detail(c, v);
+		canvas_format(c, 2, y, width, STYLE_FAINT,
+			      "Nothing of this screen is counted. 'uncore top %s' counts it, where "
+			      "this machine can.",
+			      v->screen == TOP_OVERVIEW ? "mem" : name);
+}
+
+void view_draw(struct top_canvas *c, struct top_view *v)
+{
+	struct layout l;
+
+	c->ascii = v->ascii;
+	canvas_clear(c);
+	if (c->width < TOP_LEAST_WIDTH || c->height < TOP_LEAST_HEIGHT) {
+		canvas_format(c, 0, 0, c->width, STYLE_PLAIN, "%dx%d is too small: %dx%d is needed",
+			      c->width, c->height, TOP_LEAST_WIDTH, TOP_LEAST_HEIGHT);
+		return;
+	}
+	view_arrange(v, c->height);
+	l = view_layout(v, c->height);
+	put_title(c, v);
+	put_screens(c, v);
 	put_keys(c, v);
+	if (v->text) {
+		put_pane(c, v);
+		return;
+	}
+	if (!v->data.sample || !(view_has_tree(v) ? v->tree.line_count : v->entry_count)) {
+		put_empty(c, v);
+		return;
+	}
+	if (view_has_tree(v))
+		put_list(c, v, l.list, (size_t)l.list_height);
+	else
+		blocks_draw(c, v, l.list, l.list_height);
+	if (l.chart_height)
+		chart_draw(c, v, l.chart, l.chart_height);
+	put_detail(c, v, l.detail, l.detail_height);
+}
+
+void view_free(struct top_view *v)
+{
+	top_free(&v->tree);
+	data_free(&v->data);
+	free(v->entries);
+	free(v->text);
+	free(v->title);
 }

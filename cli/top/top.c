@@ -13,15 +13,16 @@
 #include "commands/documents.h"
 #include "loop/loop.h"
 #include "loop/ticker.h"
-#include "top/screen.h"
+#include "top/display.h"
 #include "top/top.h"
+#include "top/view.h"
 
 struct top {
 	struct cli *cli;
 	const struct request *request;
+	struct top_start start;
 	const struct uncore_monitor *monitor;
 	struct top_view view;
-	char title[160];
 	struct buffer missing;
 	struct top_canvas canvas;
 	int tick_fd;
@@ -36,26 +37,35 @@ struct top {
 /* ---- texts instead of the list ---- */
 
 static const char help[] =
-	"Up Down j k   move, also with PgUp, PgDn, Home, End\n"
-	"Right Enter   open a row: sockets, channels, ports, devices\n"
-	"Left Enter    close it, or go to the row above\n"
-	"a             open all rows, or close them\n"
-	"s             sort: catalogue, value, share of the ceiling, name\n"
+	"1 ... 9       screens: overview, those of the catalogue, all metrics as a tree\n"
+	"Up Down j k   select a line, also with PgUp, PgDn, Home, End; its graph is below the list\n"
+	"Enter         overview: go to the line's screen; metrics: open or close a row\n"
+	"Right Left    metrics: open a row, close it or go to the row above; a: all rows\n"
+	"[ ]           shorter, longer time of the graph: 1 to 60 minutes\n"
+	"z             show or hide idle lines\n"
+	"s             sort: catalogue, traffic, share of the ceiling, name\n"
 	"/             filter: a part of a name or place, or a pattern\n"
-	"p             pause; p again goes on\n"
+	"e             explain the metrics of the line: formula, events, evidence\n"
+	"p             pause; Left and Right then go back and forth in time, PgUp and PgDn by minutes\n"
 	"space         read now, also in a pause\n"
-	"m             with --sample: maximum, 99th percentile or mean of the short samples\n"
+	"w c           write the screen as text, or its rows as CSV, into the working directory\n"
+	"r             how to record the same\n"
+	"m             metrics with --sample: maximum, 99th percentile or mean of the short samples\n"
 	"u             unit: GB/s (1e9), GiB/s (2^30), B/s\n"
 	"+ -           longer, shorter interval\n"
-	"e             explain the metric: formula, events, evidence\n"
 	"n             notes: PMUs left out, groups that were split\n"
 	"? F1          this help\n"
 	"q F10         quit\n"
-	"Mouse         click: select and open, or sort in the line of titles; wheel: scroll\n"
+	"Mouse         click: select, and again: open; in the line of titles: sort; wheel: scroll\n"
 	"\n"
 	"The percentage and the bar are the share of the ceiling: the peak of the memory, or the capacity of "
-	"the link in one direction. Green is below 50 %, yellow below 80 %, red above. Ratios have a bar "
-	"without colour. The line at the right is the last minute of a row relative to its maximum.\n"
+	"the link in one direction. Green is below 50 %, yellow below 80 %, red above. Ratios that are no "
+	"share of a ceiling have a bar without colour. The small bars beside a memory's name are its channels. "
+	"The columns at the right and the graph are shares of the ceiling, too. Where none is known they are "
+	"grey, relative to the largest value of the view (of the graph: its own), which the titles name.\n"
+	"\n"
+	"The values of the last hour are kept, of each row one for each second: 18 kB a row, 64 MB at most. "
+	"With more than 3,728 rows they reach less far back.\n"
 	"\n"
 	"~ scaled: the kernel multiplexed the counters\n"
 	"! partial or suspect: the reason is below the list\n"
@@ -78,26 +88,74 @@ static void show_notes(struct top *t)
 	show_text(&t->view, text.len ? text.data : cli_copy("There are no notes.\n"));
 }
 
-/* Shows the text of `uncore explain` for the metric at the cursor. */
+static void explain(struct top *t, const struct uncore_row *const *rows, size_t count)
+{
+	const struct uncore_metric *metrics[UNCORE_COLUMNS];
+	struct buffer text = {0};
+	size_t known = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		const struct uncore_metric *metric = cli_metric(t->cli->u, rows[i]->query);
+
+		if (metric)
+			metrics[known++] = metric;
+		else
+			buffer_printf(&text,
+				      "%s is an event, not a metric: uncore explain "
+				      "PMU/EVENT/\n",
+				      rows[i]->query->name);
+	}
+	if (known)
+		explain_text(t->cli, metrics, known, &text);
+	if (text.len)
+		show_text(&t->view, text.data);
+}
+
+/* Shows the text of `uncore explain` for the metrics of the selected line. */
 static void show_explanation(struct top *t)
 {
-	const struct top_model *m = &t->view.model;
-	size_t node = m->cursor;
-	const struct uncore_row *row;
-	const struct uncore_metric *metric;
+	const struct top_view *v = &t->view;
+	const struct top_model *m = &v->tree;
+	const struct uncore_row *rows[UNCORE_COLUMNS];
+	size_t count = 0, node = m->cursor;
+
+	if (!v->data.sample)
+		return;
+	if (view_has_tree(v)) {
+		while (node != TOP_NONE && m->nodes[node].parent != TOP_NONE)
+			node = m->nodes[node].parent;
+		rows[0] = top_row(m, node);
+		explain(t, rows, rows[0] != NULL);
+		return;
+	}
+	for (int k = 0; v->line < v->data.screen.count && k < UNCORE_COLUMNS; k++) {
+		rows[count] = data_row(&v->data, v->data.screen.lines[v->line].rows[k]);
+		count += rows[count] != NULL;
+	}
+	explain(t, rows, count);
+}
+
+/* A recording is made by another process, so that it goes on when this one ends. */
+static void show_record(struct top *t)
+{
 	struct buffer text = {0};
 
-	while (node != TOP_NONE && m->nodes[node].parent != TOP_NONE)
-		node = m->nodes[node].parent;
-	if (node == TOP_NONE)
-		return;
-	row = top_row(m, node);
-	metric = cli_metric(t->cli->u, row->query);
-	if (metric)
-		explain_text(t->cli, &metric, 1, &text);
-	else
-		buffer_printf(&text, "%s is an event, not a metric: uncore explain PMU/EVENT/\n",
-			      row->query->name);
+	buffer_puts(&text, "To record the same values until Ctrl-C, in another terminal:\n\n    "
+			   "uncore");
+	if (t->cli->source)
+		buffer_printf(&text, " --source '%s'", t->cli->source);
+	buffer_puts(&text, " record -o recording.uncore");
+	for (size_t i = 0; i < t->request->query_count; i++)
+		buffer_printf(&text, " %s '%s'", t->request->queries[i].metric ? "-M" : "-e",
+			      t->request->queries[i].text);
+	if (t->request->preset && t->request->preset->name)
+		buffer_printf(&text, " %s", t->request->preset->name);
+	else if (t->request->preset)
+		buffer_printf(&text, " -M '%s'", t->request->preset->metrics);
+	buffer_printf(&text,
+		      " %gs\n\nAnd to watch it again:\n\n    uncore --source "
+		      "replay:recording.uncore top\n",
+		      t->view.interval);
 	show_text(&t->view, text.data);
 }
 
@@ -128,6 +186,8 @@ static void step_interval(struct top *t, bool longer)
 
 		if (longer ? step > t->interval_ns : step < t->interval_ns) {
 			set_interval(t, step);
+			snprintf(t->view.said, sizeof(t->view.said), "every %g s",
+				 t->view.interval);
 			return;
 		}
 	}
@@ -138,47 +198,81 @@ static void step_interval(struct top *t, bool longer)
 
 static void type_filter(struct top_view *v, int key)
 {
-	size_t len = strlen(v->model.filter);
+	size_t len = strlen(v->filter);
 
 	v->typing = v->typing && !IS_ENTER(key) && key != ESCAPE;
 	if (key == ESCAPE)
 		len = 0;
 	else if ((key == KEY_BACKSPACE || key == 8 || key == 127) && len)
 		len--;
-	else if (key >= ' ' && key < 127 && len + 1 < sizeof(v->model.filter))
-		v->model.filter[len++] = (char)key;
-	v->model.filter[len] = '\0';
-	top_arrange(&v->model);
+	else if (key >= ' ' && key < 127 && len + 1 < sizeof(v->filter))
+		v->filter[len++] = (char)key;
+	v->filter[len] = '\0';
 }
 
-static void toggle(struct top_model *m)
+static void go_to(struct top_view *v, size_t screen)
 {
-	if (m->cursor != TOP_NONE)
-		top_open(m, !m->nodes[m->cursor].open);
+	if (screen >= v->screens.count)
+		return;
+	v->screen = screen;
+	v->first = 0;
 }
 
-static void sort_next(struct top_model *m)
+/* Enter: opens a row of the tree, or the screen that the selected line belongs to. */
+static void open_line(struct top_view *v)
 {
-	m->sort = (m->sort + 1) % TOP_SORTS;
-	top_arrange(m);
+	struct top_model *m = &v->tree;
+	const char *screen;
+
+	if (view_has_tree(v)) {
+		if (m->cursor != TOP_NONE)
+			top_open(m, !m->nodes[m->cursor].open);
+		return;
+	}
+	if (v->line >= v->data.screen.count)
+		return;
+	screen = uncore_view_screen(v->data.screen.lines[v->line].view);
+	for (size_t i = 1; v->screen == TOP_OVERVIEW && i < v->screens.count; i++)
+		if (strcmp(v->screens.names[i], screen) == 0)
+			go_to(v, i);
 }
 
+static void sort_next(struct top_view *v)
+{
+	v->sort = (v->sort + 1) % TOP_SORTS;
+}
+
+/* A click on a row of the tree opens it, on another line selects it, and opens it if it is
+ * selected. */
 static void click(struct top *t, int y)
 {
-	size_t node = top_line_at(&t->view, t->canvas.height, y);
+	struct top_view *v = &t->view;
+	struct layout l = view_layout(v, t->canvas.height);
+	size_t at = v->first + (size_t)(y - l.list);
+	bool inside = y >= l.list && y < l.list + l.list_height && !v->text;
 
-	if (y == top_head_lines(&t->view) - 1 && !t->view.text)
-		sort_next(&t->view.model);
-	if (node == TOP_NONE)
-		return;
-	t->view.model.cursor = node;
-	toggle(&t->view.model);
+	if (inside && view_has_tree(v)) {
+		if (y == l.list)
+			sort_next(v);
+		else if (at - 1 < v->tree.line_count) {
+			v->tree.cursor = v->tree.lines[at - 1];
+			open_line(v);
+		}
+	} else if (inside && at < v->entry_count && v->entries[at].kind == ENTRY_LINE) {
+		if (v->line == v->entries[at].line)
+			open_line(v);
+		v->line = v->entries[at].line;
+	} else if (inside && at < v->entry_count && v->entries[at].kind == ENTRY_HEAD) {
+		sort_next(v);
+	}
 }
 
-/* Moves the list or the text. False: the key is for something else. */
+/* Moves the list or the text, or goes back in time. False: the key is for something else. */
 static bool scroll_by(struct top *t, int key)
 {
-	const long page = top_list_height(&t->view, t->canvas.height);
+	struct top_view *v = &t->view;
+	const long page =
+		v->text ? t->canvas.height - 3 : view_layout(v, t->canvas.height).list_height;
 	const struct {
 		int key;
 		long lines;
@@ -187,18 +281,34 @@ static bool scroll_by(struct top *t, int key)
 		{KEY_SR, -3},         {KEY_SF, 3},        {KEY_PPAGE, -page}, {KEY_NPAGE, page},
 		{KEY_HOME, -1000000}, {KEY_END, 1000000},
 	};
-	long *at = &t->view.text_first;
+	long *at = &v->text_first;
 
 	for (size_t i = 0; i < sizeof(moves) / sizeof(*moves); i++) {
 		if (moves[i].key != key)
 			continue;
-		if (t->view.text)
+		if (v->text)
 			*at = *at + moves[i].lines < 0 ? 0 : *at + moves[i].lines;
 		else
-			top_move(&t->view.model, moves[i].lines);
+			view_move(v, moves[i].lines);
 		return true;
 	}
 	return false;
+}
+
+/* In a pause. False: the key is for something else. */
+static bool go_in_time(struct top_view *v, int key)
+{
+	long step = v->data.step;
+	long by = key == KEY_LEFT    ? step
+		  : key == KEY_RIGHT ? -step
+		  : key == KEY_PPAGE ? 60
+		  : key == KEY_NPAGE ? -60
+				     : 0;
+
+	if (!v->paused || v->text || !by)
+		return false;
+	data_show(&v->data, (long)v->data.ago + by);
+	return true;
 }
 
 /* At the end of a recording its last interval stays on the screen. */
@@ -206,72 +316,82 @@ static void read_now(struct top *t)
 {
 	const struct replay *replay = t->cli->replay;
 
-	if (replay && !replay->gap && !replay->more && t->view.model.nodes)
+	if (replay && !replay->gap && !replay->more && t->view.data.sample)
 		t->view.paused = true;
 	else
 		t->due = true;
 }
 
-/* Keys of the list. */
+static void pause_or_go_on(struct top_view *v)
+{
+	v->paused = !v->paused;
+	if (!v->paused)
+		data_show(&v->data, 0);
+}
+
+/* What is shown. False: the key is for something else. */
+static bool choose(struct top *t, int key)
+{
+	struct top_view *v = &t->view;
+
+	if (key >= '1' && key <= '9')
+		go_to(v, (size_t)(key - '1'));
+	else if (key == 'a' && view_has_tree(v))
+		top_open_all(&v->tree);
+	else if (key == 's')
+		sort_next(v);
+	else if (key == 'z')
+		v->idle = !v->idle;
+	else if (key == '[' && v->range)
+		v->range--;
+	else if (key == ']' && v->range + 1 < VIEW_RANGES)
+		v->range++;
+	else if (key == 'm' && t->request->sample_ns)
+		v->shown = (v->shown + TOP_SHOWN - 1) % TOP_SHOWN;
+	else if (key == '/')
+		v->typing = true;
+	else if (key == ESCAPE)
+		type_filter(v, key);
+	else if (key == 'u')
+		v->units = (v->units + 1) % UNITS_COUNT;
+	else
+		return false;
+	return true;
+}
+
 static void act(struct top *t, int key)
 {
-	struct top_model *m = &t->view.model;
+	struct top_view *v = &t->view;
 
-	switch (key) {
-	case KEY_RIGHT:
-	case KEY_LEFT:
-		top_open(m, key == KEY_RIGHT);
-		break;
-	case '\r':
-	case '\n':
-	case KEY_ENTER:
-		toggle(m);
-		break;
-	case 'a':
-		top_open_all(m);
-		break;
-	case 's':
-		sort_next(m);
-		break;
-	case 'm':
-		if (t->request->sample_ns)
-			t->view.shown = (t->view.shown + TOP_SHOWN - 1) % TOP_SHOWN;
-		break;
-	case '/':
-		t->view.typing = true;
-		break;
-	case ESCAPE:
-		type_filter(&t->view, key);
-		break;
-	case 'p':
-		t->view.paused = !t->view.paused;
-		break;
-	case ' ':
+	if (choose(t, key))
+		return;
+	if ((key == KEY_RIGHT || key == KEY_LEFT) && view_has_tree(v))
+		top_open(&v->tree, key == KEY_RIGHT);
+	else if (IS_ENTER(key))
+		open_line(v);
+	else if (key == 'p')
+		pause_or_go_on(v);
+	else if (key == ' ')
 		read_now(t);
-		break;
-	case 'u':
-		t->view.units = (t->view.units + 1) % UNITS_COUNT;
-		break;
-	case '+':
-	case '=':
-	case '-':
+	else if (key == '+' || key == '=' || key == '-')
 		step_interval(t, key != '-');
-		break;
-	case 'e':
+	else if (key == 'e')
 		show_explanation(t);
-		break;
-	case 'n':
+	else if (key == 'n')
 		show_notes(t);
-		break;
-	default:
-		break;
-	}
+	else if (key == 'r')
+		show_record(t);
+	else if (key == 'w')
+		save_screen(v, &t->canvas);
+	else if (key == 'c')
+		save_rows(v, t->canvas.height);
 }
 
 static void press(struct top *t, int key, int y)
 {
 	struct top_view *v = &t->view;
 
+	*v->said = '\0';
 	if (v->typing)
 		type_filter(v, key);
 	else if (key == 'q' || key == KEY_F(10))
@@ -280,9 +400,11 @@ static void press(struct top *t, int key, int y)
 		click(t, y);
 	else if (key == '?' || key == 'h' || key == KEY_F(1))
 		show_text(v, cli_copy(help));
-	else if (!scroll_by(t, key) && !v->text)
+	else if (go_in_time(v, key) || scroll_by(t, key))
+		return;
+	else if (!v->text)
 		act(t, key);
-	else if (v->text && (key == ESCAPE || IS_ENTER(key)))
+	else if (key == ESCAPE || IS_ENTER(key))
 		show_text(v, NULL);
 }
 
@@ -292,11 +414,11 @@ static void draw(struct top *t)
 {
 	int width, height;
 
-	screen_size(&width, &height);
+	display_size(&width, &height);
 	if (width != t->canvas.width || height != t->canvas.height)
-		top_resize(&t->canvas, width, height);
-	top_draw(&t->canvas, &t->view);
-	screen_show(&t->canvas);
+		canvas_resize(&t->canvas, width, height);
+	view_draw(&t->canvas, &t->view);
+	display_show(&t->canvas);
 	t->changed = false;
 }
 
@@ -345,8 +467,9 @@ static enum wake watch(struct ticker *ticker)
 		/* The signal of a resize interrupts poll(), and ncurses returns it as a key. */
 		if (poll(fds, 3, rest(t)) < 0)
 			memset(&fds[1].revents, 0, sizeof(fds[1].revents));
-		while (!t->quit && !t->due && (key = screen_key(&y)) != ERR) {
+		while (!t->quit && !t->due && (key = display_key(&y)) != ERR) {
 			press(t, key, y);
+			view_arrange(&t->view, t->canvas.height);
 			t->changed = true;
 		}
 		if (!t->quit && !t->due)
@@ -365,7 +488,7 @@ static int open_ticker(struct ticker *ticker)
 	return signals_open(&ticker->signals, true);
 }
 
-static int start(struct ticker *ticker, bool again)
+static int start_ticks(struct ticker *ticker, bool again)
 {
 	struct top *t = ticker->context;
 	uint64_t timeout_ns = t->request->when.timeout_ns;
@@ -397,7 +520,7 @@ static void close_ticker(struct ticker *ticker)
 
 static const struct ticker_kind top_ticker = {
 	.open = open_ticker,
-	.start = start,
+	.start = start_ticks,
 	.wait = watch,
 	.took = took,
 	.close = close_ticker,
@@ -409,37 +532,63 @@ static const struct ticker_kind top_ticker = {
 static int open_screen(void *context, const struct uncore_monitor *m)
 {
 	struct top *t = context;
-	char sockets[SOCKETS_ROOM];
+	const char *host = cli_host(t->cli);
+	struct buffer title = {0};
+	char sockets[SOCKETS_ROOM], cpu[CPU_ROOM];
 
 	t->monitor = m;
-	t->open = screen_open(&t->view.ascii);
+	t->open = display_open(&t->view.ascii);
 	if (!t->open)
 		return CLI_RUNTIME;
-	cli_before_error(screen_close);
-	snprintf(t->title, sizeof(t->title), "%s, %s", uncore_cpu_model(t->cli->u),
-		 cli_sockets(t->cli->u, sockets));
-	t->view.title = t->title;
+	cli_before_error(display_close);
+	buffer_printf(&title, "%s%s%s, %s", host ? host : "", host ? "  " : "",
+		      cli_cpu(t->cli->u, cpu), cli_sockets(t->cli->u, sockets));
+	title.len = cli_clean(title.data, title.len, "");
+	t->view.title = title.data;
 	t->view.missing = t->missing.data;
 	t->view.simulated = uncore_is_simulated(t->cli->u) ? uncore_source(t->cli->u) : NULL;
 	t->changed = true;
 	return CLI_OK;
 }
 
+/* The screen that shows the first metric of a preset; the metrics if no other one does. */
+static size_t screen_of_preset(const struct top_view *v)
+{
+	const char *name =
+		uncore_sample_count(v->data.sample) ? data_row(&v->data, 0)->query->name : "";
+	const struct uncore_view *view;
+	enum uncore_column column;
+	unsigned rank;
+	int number;
+
+	if (!uncore_view_find(v->data.machine, name, &view, &column, &rank, &number))
+		for (size_t i = 1; i < v->screens.count; i++)
+			if (strcmp(v->screens.names[i], uncore_view_screen(view)) == 0)
+				return i;
+	return v->screens.count - 1;
+}
+
 static int take(void *context, const struct frame *f)
 {
 	struct top *t = context;
-	bool first = !t->view.model.nodes;
+	struct top_view *v = &t->view;
+	bool first = !v->data.sample;
 
-	top_update(&t->view.model, t->cli->u, f->sample);
-	if (first && t->request->level != UNCORE_LEVEL_MACHINE)
-		top_open_all(&t->view.model);
+	data_take(&v->data, t->cli->u, f->sample);
+	top_update(&v->tree, &v->data);
+	if (!first)
+		return CLI_OK;
+	if (t->request->level != UNCORE_LEVEL_MACHINE)
+		top_open_all(&v->tree);
+	if (t->start.preset)
+		v->screen = screen_of_preset(v);
 	return CLI_OK;
 }
 
 static int close_screen(void *context)
 {
 	(void)context;
-	screen_close();
+	display_close();
 	cli_before_error(NULL);
 	return CLI_OK;
 }
@@ -470,13 +619,46 @@ static int find_missing(struct top *t)
 	return CLI_OK;
 }
 
-int top_run(struct cli *cli, const struct request *request, bool ascii, bool *shown)
+static void find_screens(struct top_screens *s, struct uncore *u)
+{
+	s->names[s->count++] = "overview";
+	for (size_t i = 0; i < uncore_view_count(u) && s->count < TOP_SCREENS - 1; i++) {
+		const char *name = uncore_view_screen(uncore_view_at(u, i));
+		bool known = false;
+
+		for (size_t k = 0; k < s->count; k++)
+			known |= strcmp(s->names[k], name) == 0;
+		if (!known)
+			s->names[s->count++] = name;
+	}
+	s->names[s->count++] = "metrics";
+}
+
+static void begin(struct top *t)
+{
+	struct top_view *v = &t->view;
+
+	find_screens(&v->screens, t->cli->u);
+	v->tree.filter = v->filter;
+	settings_load(v);
+	if (!t->start.screen)
+		return;
+	for (size_t i = 0; i < v->screens.count; i++)
+		if (strcmp(v->screens.names[i], t->start.screen) == 0)
+			v->screen = i;
+}
+
+int top_run(struct cli *cli, const struct request *request, const struct top_start *start,
+	    bool *shown)
 {
 	struct top t = {.cli = cli,
 			.request = request,
-			.view = {.ascii = ascii,
+			.start = *start,
+			.view = {.ascii = start->ascii,
 				 .shown = request->sample_ns ? TOP_MOST : TOP_MEAN,
-				 .model.cursor = TOP_NONE},
+				 .sort = TOP_BY_VALUE,
+				 .line = SCREEN_NONE,
+				 .tree.cursor = TOP_NONE},
 			.tick_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK)};
 	struct sink sink = {.context = &t,
 			    .ticker = &top_ticker,
@@ -489,16 +671,19 @@ int top_run(struct cli *cli, const struct request *request, bool ascii, bool *sh
 	bool refused;
 	int status = find_missing(&t);
 
+	begin(&t);
 	if (!status)
 		status = loop_plan(cli, request, sinks, &m);
 	if (!status)
 		status = loop_run(cli, request, sinks, m);
 	refused = t.monitor && !t.open;
 	*shown = !refused;
+	/* What the command line has chosen is not remembered. */
+	if (t.open && !start->screen && !start->preset)
+		settings_save(&t.view);
 	close(t.tick_fd);
-	top_free(&t.view.model);
 	buffer_free(&t.missing);
-	free(t.view.text);
+	view_free(&t.view);
 	free(t.canvas.cells);
 	return refused ? CLI_OK : status;
 }

@@ -352,11 +352,11 @@ nvidia_nvlink_c2c0_pmu_0 link.in.write.bandwidth agree 1 true' ] || fail 'the su
 
 	command -v tmux >/dev/null || skip 'there is no tmux here'
 	# Intervals are an hour: the space bar reads.
-	"${tmux[@]}" new-session -d -x 110 -y 30 "$UNCORE --source ${SPR_DEVICES@Q} top 3600s" 3>&-
+	XDG_CONFIG_HOME=/proc/none "${tmux[@]}" new-session -d -x 110 -y 30 "$UNCORE --source ${SPR_DEVICES@Q} top 3600s" 3>&-
 	for ((count = 0; count < 300; count++)); do
 		output=$("${tmux[@]}" capture-pane -p)
 		[[ $output != *' 2.048 GB/s'* ]] || break
-		[[ $output != *'uncore top'* ]] || "${tmux[@]}" send-keys Space / 'nvme0: ' Enter
+		[[ $output != *'Waiting'* ]] || "${tmux[@]}" send-keys Space 7 / 'nvme0: ' Enter
 		sleep 0.2
 	done
 	"${tmux[@]}" send-keys q

@@ -6,6 +6,8 @@
 load helpers
 
 SIM_SKX=sim:skx,step=1s
+# The time of simulated machines is that of 1970, and nothing is remembered from one test to the next.
+export TZ=UTC XDG_CONFIG_HOME=/proc/none
 SKX=(--source "$SIM_SKX" --memory-peak 128GB/s)
 
 setup() {
@@ -89,6 +91,15 @@ has() {
 	screen | grep -q -- "$1"
 }
 
+# lacks REGEX: it is not on the screen, sooner or later.
+lacks() {
+	until_true has_not "$1" || fail "on the screen: $1"
+}
+
+has_not() {
+	! has "$1"
+}
+
 # sees REGEX...: each is on the screen, sooner or later.
 sees() {
 	local words
@@ -132,15 +143,53 @@ restored() {
 	until_true ended
 	cmp before after
 	[ "$(cat status)" -eq 0 ]
-	[ -z "$(screen)" ] || fail 'the screen is still there'
+	[ -z "$(screen)" ] || { screen; fail 'the screen is still there'; }
 }
 
-@test "golden screens: closed, open, sorted, filtered" {
-	top 80x24 "${SKX[@]}"
+# devices: the machines of make-devices, in the test's directory.
+devices() {
+	mkdir devices
+	"$MACHINES/make-devices" devices
+}
+
+@test "golden screens: the overview" {
+	devices
+	top 120x40 --source sim:devices/spr-devices.yaml,step=1s
 	keys Space Space Space
+	sees '00:00:03'
+	keys Down Down
+	sees_golden top-spr-120x40.txt
+	mux resize-window -x 60 -y 15
+	sees_golden top-spr-60x15.txt
+	mux resize-window -x 200 -y 50
+	sees_golden top-spr-200x50.txt
+	mux resize-window -x 120 -y 40
+	keys q
+	restored
+	mux kill-server
+	top 80x24 --source "$SIM_T410"
+	keys Space Space Space
+	sees_golden top-t410-80x24.txt
+	keys z
+	mux resize-window -x 120 -y 40
+	sees_golden top-t410-120x40.txt
+}
+
+@test "golden screens: memory with its channels, devices with what they count themselves" {
+	devices
+	top 100x30 --source sim:devices/zen4-devices.yaml,step=1s
+	keys Space Space Space 2
+	sees_golden top-zen4-memory.txt
+	keys 3
+	sees_golden top-zen4-pcie.txt
+}
+
+@test "golden screens: all metrics, closed, open, sorted, filtered" {
+	top 80x24 "${SKX[@]}"
+	keys Space Space Space 7 s s
 	sees_golden top-skx-80x24.txt
 	mux resize-window -x 60 -y 15
-	keys a s
+	keys a s s
 	sees_golden top-skx-60x15.txt
 	mux resize-window -x 200 -y 50
 	keys s
@@ -152,64 +201,81 @@ restored() {
 	restored
 }
 
-@test "golden screens: sockets, ports with their devices" {
+@test "golden screens: metrics of ports with their devices" {
 	top 80x24 --source "$SIM_T410" -M 'pcie.inbound.*.bandwidth'
-	keys Space Space Right Down Right Down Right
+	keys Space Space s s s Right Down Right Down Right
 	sees_golden top-t410-ports.txt
 }
 
 @test "golden screens: ASCII" {
 	top 80x24 "${SKX[@]}" --ascii
-	keys Space Space Space a
+	keys Space Space Space Down
 	sees_golden top-skx-ascii.txt
 	only_ascii <<<"$(screen)"
 }
 
 @test "a locale without UTF-8 gets ASCII" {
 	LC_ALL=C top 80x24 "${SKX[@]}"
-	keys Space Space Space a
+	keys Space Space Space Down
 	sees_golden top-skx-ascii.txt
 }
 
-@test "the same numbers as stat" {
-	local name value
+# same_numbers SOURCE: every number on every screen is one of stat in the same interval, which a recording has.
+same_numbers() {
+	local level key
 
-	top 120x50 "${SKX[@]}"
-	keys Space Space Space u u
-	sees 'at 3.000 s' ' B/s'
-	screen >shown
-	expect 0 "$UNCORE" stat "${SKX[@]}" -j -I 1ms --interval-count 3
-	jq -r 'select(.time == 3) | "\(.name) \(.value)"' <<<"$output" >counted
-	[ "$(wc -l <counted)" -ge 8 ]
-	while read -r name value; do
-		# Raw values have five digits and more.
-		awk -v name="$name" -v value="$value" '$2 == name {
-			d = $3 / value - 1
-			found = d < 1e-4 && d > -1e-4
-		} END { exit !found }' <(grep -v % shown) || grep -q "^. $name .* %" shown ||
-			fail "$name is not $value: $(grep "$name" shown)"
-	done <counted
+	rm -f recording.uncore rows screens
+	"$UNCORE" --source "$1" record mem pcie link -o recording.uncore -I 1ms --interval-count 2 2>messages
+	for level in -v --per-socket --per-channel --per-port --no-merge; do
+		"$UNCORE" --source replay:recording.uncore stat -j "$level" 2>messages >>rows || [ $? -eq 3 ]
+	done
+	top 200x50 --source replay:recording.uncore
+	keys Space z
+	sees '00:00:02'
+	for key in 1 2 3 4 5 6; do
+		keys "$key"
+		sleep 0.5
+		screen >>screens
+	done
+	keys q
+	restored
+	mux kill-server
+	expect 0 helper top-numbers screens rows "$UNCORE_SOURCE_ROOT/data/names/views.yaml"
+}
+
+@test "the same numbers as stat" {
+	"$UNCORE" --help | grep -q '^ *record ' || skip 'built without SQLite'
+	devices
+	same_numbers sim:devices/spr-devices.yaml,step=1s
+	same_numbers sim:devices/zen4-devices.yaml,step=1s
+	same_numbers "$SIM_T410"
+	# A number that is not counted is found.
+	sed -i '0,/\([1-9]\)\.\([0-9]*\) GB/s//\1.9\2 GB\/s/' screens
+	sed -i '0,/memory.bandwidth/s//memory.nothing/; s/"value":\([1-9]\)/"value":1\1/' rows
+	run ! helper top-numbers screens rows "$UNCORE_SOURCE_ROOT/data/names/views.yaml"
 }
 
 @test "every key" {
 	top 80x24 "${SKX[@]}"
-	keys Space
-	sees 'at 1.000 s' '▸ memory.bandwidth'
-	keys Enter
+	keys Space 7
+	sees '00:00:01' '▸ memory.bandwidth'
+	keys s s
+	sees 'by name'
+	keys s
+	sees 'by catalogue'
+	keys Home Enter
 	sees '▾ memory.bandwidth' 'socket 0, channel 5'
 	keys Down
 	sees 'memory.bandwidth, socket 0, channel 0: .* measured'
 	keys s
-	sees 'by value'
+	sees 'socket 0, channel 5'
 	keys s s s u
 	sees 'GiB/s'
 	keys u
 	sees ' B/s'
 	keys u p
-	sees 'PAUSED'
-	keys p +
-	sees 'every 3600 s'
-	keys - -
+	sees 'PAUSED' 'Left Right back in time'
+	keys p - -
 	sees 'every 30 s'
 	keys e
 	sees 'memory.bandwidth: ' 'formula ' 'perf stat'
@@ -218,29 +284,188 @@ restored() {
 	keys n
 	sees 'Arrows: scroll'
 	keys Escape '?'
-	sees 'Up Down j k'
+	sees 'screens: overview'
 	keys End
 	sees 'scaled: the kernel multiplexed'
-	keys Home Escape / p c i e
+	keys Home Escape r
+	sees "uncore --source '$SIM_SKX' record -o recording.uncore 30s"
+	keys Escape / p c i e
 	sees 'Filter: pcie_' '▸ pcie.inbound.read.bandwidth'
 	keys Escape
 	sees '▾ memory.bandwidth'
 	keys End
-	sees 'link.in.bandwidth: '
+	sees '^link\.[a-z.]*: '
 	keys PageUp Home Left Left
 	sees '▸ memory.bandwidth'
 	keys q
 	restored
 }
 
+@test "screens, and Enter on a line of the overview" {
+	top 100x30 --source "$SIM_T410"
+	keys Space
+	sees '^Memory ' '^Devices ' '^Reads on links'
+	keys Down Down Down Down Enter
+	sees '^ *socket 1 *[0-9]'
+	lacks '^Memory '
+	keys 4
+	sees '^Reads on links'
+	lacks '^Devices '
+	keys 6
+	sees "Nothing of this screen is counted. 'uncore top power' counts it"
+	keys 7
+	sees 'METRIC, PLACE'
+	keys 1 / n v m e Enter
+	sees '^ nvme0 ' '^ nvme1 '
+	lacks '^ mlx5_2 '
+	keys Escape 3 End
+	lacks 'port 0002:a0:00.0'
+	keys z
+	sees '^ *port 0002:a0:00.0 .* 0 B/s'
+	keys Home
+	keys ']' ']'
+	sees ' 15min'
+	keys '['
+	sees ' 5min'
+	keys e
+	sees 'formula '
+}
+
+@test "back in time" {
+	top 100x30 "${SKX[@]}"
+	keys Space Space Space
+	sees '00:00:03'
+	screen | grep '^ machine' | head -n 1 >third
+	keys Space
+	sees '00:00:04'
+	lacks "$(cut -c 1-60 third)"
+	keys p Left
+	sees '1 s ago' '00:00:03'
+	screen | grep -F "$(cut -c 1-60 third)"
+	keys Left Left Left Left Left
+	sees '3 s ago' '00:00:01'
+	keys PageDown
+	sees '00:00:04'
+	keys PageUp p
+	sees '00:00:04'
+	lacks PAUSED
+	keys Space
+	sees '00:00:05'
+}
+
+@test "the screen as text, and its rows as CSV" {
+	top 100x30 "${SKX[@]}"
+	keys Space
+	sees '^ machine'
+	keys w
+	sees 'Written: uncore-top-.*txt'
+	diff <(screen | sed '$d') <(sed '$d' uncore-top-*.txt)
+	keys c
+	sees 'Written: uncore-top-.*csv'
+	head -n 1 uncore-top-*.csv | grep -x 'view,place,detail,in,out,total,share,latency,unit,quality,reason'
+	expect 0 "$UNCORE" stat "${SKX[@]}" -j -I 1ms --interval-count 1 -M memory.read.bandwidth,memory.bandwidth
+	python3 -S - <(printf '%s' "$output") uncore-top-*.csv <<-'END'
+		import csv, json, sys
+		rows = {row["name"]: row for row in map(json.loads, open(sys.argv[1]))}
+		line = next(line for line in csv.DictReader(open(sys.argv[2])) if line["place"] == "machine")
+		assert float(line["in"]) == rows["memory.read.bandwidth"]["value"], line
+		both = rows["memory.bandwidth"]
+		assert abs(float(line["share"]) - both["value"] / both["ceiling"]) < 1e-9, line
+		assert (line["unit"], line["quality"]) == ("B/s", "measured"), line
+	END
+	rm uncore-top-*.csv
+	keys 7 c
+	sees 'Written: uncore-top-.*csv'
+	head -n 1 uncore-top-*.csv | grep -x 'name,place,value,ceiling,unit,quality,reason'
+	grep '^memory.read.bandwidth,all,[0-9]*,[0-9]*,B/s,measured,$' uncore-top-*.csv
+	# Nothing is written where that is not allowed.
+	rm uncore-top-*
+	[ "$(id -u)" -eq 0 ] || { chmod a-w . && keys w && sees 'Permission denied'; }
+}
+
+@test "settings are remembered, and choices of the command line are not" {
+	export XDG_CONFIG_HOME=$BATS_TEST_TMPDIR/config
+	mkdir config
+	top 100x30 "${SKX[@]}"
+	keys Space 2 s z ']' u
+	sees 'GiB/s' 'by share' ' 5min'
+	keys q
+	restored
+	diff config/uncore/top - <<-'END'
+		screen memory
+		sort share
+		idle show
+		range 5min
+		units iec
+	END
+	[ "$(ls -A config/uncore)" = top ]
+	mux kill-server
+	top 100x30 "${SKX[@]}" pcie
+	keys Space
+	sees 'by share' 'GiB/s' '^Devices '
+	keys 4 q
+	restored
+	grep -qx 'screen memory' config/uncore/top
+	mux kill-server
+	# What is no setting is ignored.
+	printf 'screen x\nsort\nunits raw\n\377\n' >config/uncore/top
+	top 100x30 "${SKX[@]}"
+	keys Space
+	sees '[0-9]\{6,\} B/s' '^Memory .*READ'
+	keys q
+	restored
+}
+
+@test "a preset, or the name of a screen" {
+	top 100x30 --source "$SIM_T410" pcie
+	keys Space
+	sees '^Devices ' '   card0 '
+	lacks '^Memory '
+	mux kill-server
+	devices
+	top 100x30 --source sim:devices/spr-devices.yaml,step=1s gpu
+	keys Space
+	sees '^Memory of GPUs' 'nvidia_gpu_1 .*35\.\|nvidia_gpu_1 .* 23\.'
+	mux kill-server
+	top 100x30 --source "$SIM_T410" cache
+	keys Space
+	sees 'METRIC, PLACE' 'cache.hit.ratio'
+	refuses 2 "$UNCORE" top "${SKX[@]}" nonsense
+	says "'nonsense' is not one of: mem, pcie, link, cache, matrix, memory, links"
+	refuses 3 "$UNCORE" top --source "$SIM_T410" gpus
+	says 'no metric of the screen'
+	expect 0 "$UNCORE" top --source "$SIM_T410" pcie -I 1ms --interval-count 1
+	shows 'ROOT PORT|PORT' 'nvme0'
+}
+
+# A guest without PMUs, whose devices count themselves.
+@test "devices of a machine without PMUs" {
+	devices
+	{
+		printf '%s\n' 'sim: guest' 'title: x' "machine: $PWD/guest.txt" 'seed: 1' 'rates:'
+		grep 'pmu: \(enp97\|nvme0\|nvidia_gpu_0\)' devices/zen4-devices.yaml
+	} >guest.yaml
+	sed '/event_source\/devices\/amd/d' devices/zen4-devices.txt >guest.txt
+	top 100x24 --source "sim:$PWD/guest.yaml,step=1s"
+	keys Space Space
+	sees '^Devices' '^ nvidia_gpu_0 .*GB/s' '^ nvme0 '
+}
+
 @test "the mouse selects and opens" {
 	top 80x24 "${SKX[@]}"
 	keys Space
-	sees 'memory.read.bandwidth'
-	mux send-keys -l $'\e[M !%' # button 1, column 1, line 5
-	sees '▾ memory.read.bandwidth' 'memory.read.bandwidth: '
+	sees '^Memory ' '^Devices '
+	mux send-keys -l $'\e[M !&' # button 1, column 1, line 6
+	sees '^Devices: machine: '
+	mux send-keys -l $'\e[M#!&\e[M !&' # released, and pressed again: its screen
+	sees '^Devices '
+	lacks '^Memory '
+	keys 7
+	sees 'METRIC, PLACE'
+	mux send-keys -l $'\e[M#!%\e[M !%'
+	sees '▾ [a-z.]*bandwidth'
 	mux send-keys -l $'\e[M#!%\e[M !#' # released, and pressed on the titles
-	sees ' by value '
+	sees ' by share '
 }
 
 @test "--sample: bursts are marked, and the maximum, the percentile and the mean are shown" {
@@ -263,11 +488,11 @@ restored() {
 @test "any size, and a sentence below 60x15" {
 	top 80x24 "${SKX[@]}"
 	keys Space
-	sees 'LAST MIN'
+	sees 'LAST 6[0-9] s'
 	mux resize-window -x 50 -y 10
 	sees '50x10 is too small: 60x15 is needed'
 	mux resize-window -x 60 -y 15
-	sees 'MINUTE' 'q quit'
+	sees '^Memory ' 'F10 quit'
 	keys q
 	restored
 }
@@ -275,7 +500,7 @@ restored() {
 @test "colours, and none with NO_COLOR or --color=never" {
 	top 80x24 "${SKX[@]}"
 	keys Space
-	sees '39.9 %\|[0-9] %'
+	sees '[0-9] %'
 	screen -e | grep -q $'\e\[[0-9;]*3[1-7]m'
 	mux kill-server
 	NO_COLOR=1 top 80x24 "${SKX[@]}"
@@ -307,18 +532,18 @@ modes() {
 @test "after SIGTSTP the terminal is usable, after SIGCONT the screen is back" {
 	interactive=-i top 80x24 "${SKX[@]}"
 	keys Space
-	sees 'memory.bandwidth'
+	sees '^Memory '
 	modes -icanon
 	keys C-z
 	until_true test -e stopped
-	[ "$(screen | grep -c memory.bandwidth)" -eq 0 ]
+	[ "$(screen | grep -c '^Memory ')" -eq 0 ]
 	modes icanon
 	modes echo
 	: >'continue'
 	until_true modes -icanon
-	sees 'memory.bandwidth'
+	sees '^Memory '
 	keys Space
-	sees 'at 2.000 s'
+	sees '00:00:02'
 	keys q
 	restored
 }
@@ -389,9 +614,14 @@ gone() {
 }
 
 @test "the screen in README is the picture made by tools/screens" {
-	top 100x24 --source "$SIM_T410"
-	keys Space Space Space Space Space Space Space Space Space Space Space Space Right
-	keys Down Down Down Down Down Down Right Down Right s Down Right
+	local count
+
+	top 100x30 --source "$SIM_T410"
+	for count in {1..60}; do
+		keys Space
+	done
+	keys Down Down Down Down
+	sees '00:01:00'
 	sees_golden top-readme.txt
 	"$UNCORE_SOURCE_ROOT/tools/screens" --text "$UNCORE_SOURCE_ROOT/docs/screens/top.svg" | diff "$GOLDEN/top-readme.txt" -
 }

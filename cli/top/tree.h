@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* The rows of `uncore top` as a tree: metrics and events, their sockets, the channels, ports and
  * links of a socket, and the devices below a port. */
-#ifndef CLI_TOP_MODEL_H
-#define CLI_TOP_MODEL_H
+#ifndef CLI_TOP_TREE_H
+#define CLI_TOP_TREE_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "top/data.h"
 
-#include "uncore.h"
-
-#define TOP_SLOTS 60 /* seconds of history */
 #define TOP_NONE SIZE_MAX
 
 enum top_sort { TOP_BY_ORDER, TOP_BY_VALUE, TOP_BY_SHARE, TOP_BY_NAME, TOP_SORTS };
@@ -22,30 +17,24 @@ struct top_node {
 	size_t children; /* number of nodes one level below */
 	unsigned depth;
 	bool open;
-	bool matches;             /* this node, or one above it, matches the filter */
-	bool leads;               /* a node below matches the filter */
-	float history[TOP_SLOTS]; /* a ring with the value of each second; NaN: none */
+	bool is_share; /* of a ceiling */
+	bool matches;  /* this node, or one above it, matches the filter */
+	bool leads;    /* a node below matches the filter */
 };
 
 struct top_model {
-	const struct uncore *machine;
-	const struct uncore_sample *sample;
+	const struct top_data *data;
 	struct top_node *nodes; /* each after its parent */
 	size_t count;
 	enum top_sort sort;
-	char filter[64]; /* "": none */
-	size_t *lines;   /* visible nodes, from top to bottom */
+	const char *filter; /* "": none */
+	size_t *lines;      /* visible nodes, from top to bottom */
 	size_t line_count;
-	size_t cursor;  /* a node; TOP_NONE: no node is visible */
-	uint64_t slot;  /* the second of the latest sample, by its clock */
-	unsigned mixed; /* earlier samples in this second */
-	double seconds; /* from the begin of the first sample to the end of the latest one */
-	uint64_t begin_ns;
+	size_t cursor; /* a node; TOP_NONE: no node is visible */
 };
 
-/* Takes a sample. The first one makes the tree, and later ones must have the same rows. */
-void top_update(struct top_model *m, const struct uncore *machine,
-		const struct uncore_sample *sample);
+/* Takes the latest sample of the data. The first one makes the tree. */
+void top_update(struct top_model *m, const struct top_data *data);
 void top_free(struct top_model *m);
 
 /* Makes the visible lines again after a change of `sort`, `filter` or open nodes. If the node of
@@ -59,8 +48,8 @@ const struct uncore_row *top_row(const struct top_model *m, size_t node);
 const struct uncore_distribution *top_distribution(const struct top_model *m, size_t node);
 
 /* The value divided by its ceiling; of a ratio without ceiling the value; NaN: unknown. `*limited`
- * (may be NULL): whether there is a ceiling. */
-double top_share(const struct uncore_row *row, bool *limited);
+ * (may be NULL): whether it is a share of a ceiling. */
+double top_share(const struct top_model *m, size_t node, bool *limited);
 
 size_t top_cursor_line(const struct top_model *m);
 /* Moves the cursor by so many lines. */
@@ -70,9 +59,5 @@ void top_move(struct top_model *m, long lines);
 void top_open(struct top_model *m, bool open);
 /* Opens all nodes, or closes all if they are open. Nodes whose children are devices stay closed. */
 void top_open_all(struct top_model *m);
-
-/* The mean of a column of the history, which has `per` seconds. The present column has `ago` 0. */
-float top_history(const struct top_model *m, const struct top_node *node, unsigned ago,
-		  unsigned per);
 
 #endif

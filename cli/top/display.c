@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Shows cells on the terminal, and reads keys and the mouse. ncurses handles Ctrl-Z. Signals that
- * end the process are read from a descriptor, so that screen_close() is called before. */
-#include "top/screen.h"
+ * end the process are read from a descriptor, so that display_close() is called before. */
+#include "top/display.h"
 
 #include <langinfo.h>
 #include <locale.h>
@@ -26,6 +26,8 @@ static const struct {
 	[STYLE_MIDDLE] = {COLOR_YELLOW, A_NORMAL},
 	[STYLE_HIGH] = {COLOR_RED, A_BOLD},
 	[STYLE_MARK] = {COLOR_MAGENTA, A_BOLD},
+	[STYLE_IN] = {COLOR_CYAN, A_NORMAL},
+	[STYLE_OUT] = {COLOR_YELLOW, A_NORMAL},
 };
 
 static void open_colours(void)
@@ -38,7 +40,7 @@ static void open_colours(void)
 		init_pair((short)(i + 1), looks[i].colour, -1);
 }
 
-bool screen_open(bool *ascii)
+bool display_open(bool *ascii)
 {
 	const char *term = getenv("TERM");
 	static bool registered;
@@ -53,11 +55,11 @@ bool screen_open(bool *ascii)
 	if (!screen)
 		return false;
 	if (!cursor_address) {
-		screen_close();
+		display_close();
 		return false;
 	}
 	if (!registered)
-		atexit(screen_close);
+		atexit(display_close);
 	registered = true;
 	cbreak();
 	noecho();
@@ -72,7 +74,7 @@ bool screen_open(bool *ascii)
 	return true;
 }
 
-void screen_close(void)
+void display_close(void)
 {
 	if (!screen)
 		return;
@@ -81,7 +83,7 @@ void screen_close(void)
 	screen = NULL;
 }
 
-void screen_size(int *width, int *height)
+void display_size(int *width, int *height)
 {
 	getmaxyx(stdscr, *height, *width);
 }
@@ -106,14 +108,14 @@ static void put_line(const struct top_cell *cells, int width, int y)
 	}
 }
 
-void screen_show(const struct top_canvas *c)
+void display_show(const struct top_canvas *c)
 {
 	for (int y = 0; y < c->height; y++)
 		put_line(c->cells + (ptrdiff_t)y * c->width, c->width, y);
 	refresh();
 }
 
-int screen_key(int *y)
+int display_key(int *y)
 {
 	wint_t key;
 	MEVENT event;

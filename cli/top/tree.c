@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The tree of `uncore top`. The rows of the first sample make it, and then only values change. */
-#include "top/model.h"
+#include "top/tree.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -23,8 +23,6 @@ static size_t add_node(struct top_model *m, size_t row, size_t parent, struct bu
 	label->data[label->len] = '\0';
 	node->label = label->data;
 	*label = (struct buffer){0};
-	for (size_t i = 0; i < TOP_SLOTS; i++)
-		node->history[i] = NAN;
 	if (parent != TOP_NONE) {
 		node->depth = m->nodes[parent].depth + 1;
 		m->nodes[parent].children++;
@@ -67,7 +65,7 @@ static bool is_double(const struct top_model *m, const struct uncore_row *row, s
 	if (parent == TOP_NONE || row->place->port)
 		return false;
 	if (!row->place->pmu)
-		return uncore_socket_count(m->machine) == 1;
+		return uncore_socket_count(m->data->machine) == 1;
 	for (size_t i = parent + 1; i < m->count && row->place->channel < 0; i++)
 		if (m->nodes[i].parent == parent && top_row(m, i)->place->channel >= 0)
 			return true;
@@ -80,8 +78,8 @@ static bool add_own_rows(struct top_model *m, size_t node, const struct uncore_d
 	const char *name = top_row(m, node)->query->name;
 	bool any = false;
 
-	for (size_t i = 0; i < uncore_sample_count(m->sample); i++) {
-		const struct uncore_row *row = uncore_sample_row(m->sample, i);
+	for (size_t i = 0; i < m->data->count; i++) {
+		const struct uncore_row *row = data_row(m->data, i);
 		struct buffer label = {0};
 
 		if (row->place->device != d || !cli_same(row->query->at_port, name))
@@ -99,8 +97,8 @@ static void add_devices(struct top_model *m, size_t node)
 {
 	const struct uncore_row_place *place = top_row(m, node)->place;
 
-	for (size_t i = 0; i < uncore_device_count(m->machine); i++) {
-		const struct uncore_device *d = uncore_device_at(m->machine, i);
+	for (size_t i = 0; i < uncore_device_count(m->data->machine); i++) {
+		const struct uncore_device *d = uncore_device_at(m->data->machine, i);
 		struct buffer label = {0};
 
 		if (d->is_bridge || !d->port || !devices_port_counted(place, d->port) ||
@@ -130,8 +128,8 @@ static void put_names(struct buffer *label, const struct uncore *u,
 
 static bool has_namesake(const struct top_model *m, const struct uncore_row *row)
 {
-	for (size_t i = 0; i < uncore_sample_count(m->sample); i++) {
-		const struct uncore_row *other = uncore_sample_row(m->sample, i);
+	for (size_t i = 0; i < m->data->count; i++) {
+		const struct uncore_row *other = data_row(m->data, i);
 
 		if (cli_same(other->query->name, row->query->name) && !out_same_query(other, row))
 			return true;
@@ -139,9 +137,22 @@ static bool has_namesake(const struct top_model *m, const struct uncore_row *row
 	return false;
 }
 
+/* Whether it is the share of a ceiling, not another ratio. */
+static bool is_share(const struct top_model *m, const struct uncore_row *row)
+{
+	const struct uncore_view *view;
+	enum uncore_column column;
+	unsigned rank;
+	int number;
+
+	return !uncore_view_find(m->data->machine, row->query->name, &view, &column, &rank,
+				 &number) &&
+	       column == UNCORE_COLUMN_SHARE;
+}
+
 static void add_row(struct top_model *m, size_t i)
 {
-	const struct uncore_row *row = uncore_sample_row(m->sample, i);
+	const struct uncore_row *row = data_row(m->data, i);
 	size_t parent = find_parent(m, row);
 	struct buffer label = {0};
 	size_t node;
@@ -158,8 +169,9 @@ static void add_row(struct top_model *m, size_t i)
 	    (parent == TOP_NONE || !cli_same(top_row(m, parent)->place->role, row->place->role)))
 		buffer_printf(&label, ", %s", row->place->role);
 	if (row->place->port)
-		put_names(&label, m->machine, row->place->port);
+		put_names(&label, m->data->machine, row->place->port);
 	node = add_node(m, i, parent, &label);
+	m->nodes[node].is_share = is_share(m, row);
 	if (is_single(row->place))
 		add_devices(m, node);
 }
@@ -182,7 +194,7 @@ static bool adds_nothing(const struct top_model *m, size_t i)
 
 static void make_tree(struct top_model *m)
 {
-	for (size_t i = 0; i < uncore_sample_count(m->sample); i++)
+	for (size_t i = 0; i < m->data->count; i++)
 		add_row(m, i);
 	for (size_t i = 0; i < m->count; i++)
 		if (adds_nothing(m, i))
@@ -204,82 +216,32 @@ const struct uncore_row *top_row(const struct top_model *m, size_t node)
 {
 	if (node >= m->count || m->nodes[node].row == TOP_NONE)
 		return NULL;
-	return uncore_sample_row(m->sample, m->nodes[node].row);
+	return data_row(m->data, m->nodes[node].row);
 }
 
 const struct uncore_distribution *top_distribution(const struct top_model *m, size_t node)
 {
-	return top_row(m, node) ? uncore_sample_distribution(m->sample, m->nodes[node].row) : NULL;
+	return top_row(m, node) && !m->data->ago
+		       ? uncore_sample_distribution(m->data->sample, m->nodes[node].row)
+		       : NULL;
 }
 
-double top_share(const struct uncore_row *row, bool *limited)
+double top_share(const struct top_model *m, size_t node, bool *limited)
 {
+	const struct uncore_row *row = top_row(m, node);
 	double share = row->value / row->ceiling;
 
 	if (limited)
-		*limited = isfinite(share);
+		*limited = isfinite(share) || m->nodes[node].is_share;
 	return isfinite(share) || strcmp(row->query->unit, "ratio") != 0 ? share : row->value;
 }
 
-/* ---- history ---- */
-
-static void keep(struct top_model *m, struct top_node *node, float value, uint64_t slot)
+void top_update(struct top_model *m, const struct top_data *data)
 {
-	float *now = &node->history[slot % TOP_SLOTS];
-
-	if (m->mixed && isfinite(*now))
-		value = isfinite(value) ? *now + (value - *now) / (float)(m->mixed + 1) : *now;
-	if (m->mixed) {
-		*now = value;
-		return;
-	}
-	for (uint64_t s = m->slot + 1; s < slot && slot - s < TOP_SLOTS; s++)
-		node->history[s % TOP_SLOTS] = value;
-	*now = value;
-}
-
-void top_update(struct top_model *m, const struct uncore *machine,
-		const struct uncore_sample *sample)
-{
-	uint64_t end_ns = uncore_sample_end_ns(sample), slot = end_ns / NS_PER_S;
-
-	m->machine = machine;
-	m->sample = sample;
-	if (!m->lines) {
+	m->data = data;
+	if (!m->lines)
 		make_tree(m);
-		m->begin_ns = uncore_sample_begin_ns(sample);
-		m->slot = slot - 1; /* the first sample sets only the second of its end */
-	}
-	m->seconds = (double)(end_ns - m->begin_ns) / 1e9;
-	m->mixed = slot == m->slot ? m->mixed + 1 : 0;
-	for (size_t i = 0; i < m->count; i++) {
-		const struct uncore_row *row = top_row(m, i);
-
-		if (row)
-			keep(m, &m->nodes[i], (float)row->value, slot);
-	}
-	m->slot = slot;
 	top_arrange(m);
-}
-
-float top_history(const struct top_model *m, const struct top_node *node, unsigned ago,
-		  unsigned per)
-{
-	/* Columns begin at multiples of `per`, so that a value stays in its column while the
-	 * columns move. */
-	uint64_t first = (m->slot / per - ago) * per;
-	float sum = 0;
-	unsigned count = 0;
-
-	for (uint64_t s = first; s < first + per && s <= m->slot; s++) {
-		float value = node->history[s % TOP_SLOTS];
-
-		if (m->slot - s >= TOP_SLOTS || !isfinite(value))
-			continue;
-		sum += value;
-		count++;
-	}
-	return count ? sum / (float)count : NAN;
 }
 
 /* ---- visible lines ---- */
@@ -306,7 +268,7 @@ static double sort_value(const struct top_model *m, size_t node)
 	double value = NAN;
 
 	if (row && m->sort == TOP_BY_SHARE)
-		value = top_share(row, NULL);
+		value = top_share(m, node, NULL);
 	else if (row && m->sort == TOP_BY_VALUE && m->nodes[node].depth)
 		value = row->value; /* values of two metrics cannot be compared */
 	return isfinite(value) ? value : -INFINITY;

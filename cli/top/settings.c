@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT */
+/* What `uncore top` remembers: lines of NAME VALUE. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cli.h"
+#include "top/view.h"
+
+#define FILE_NAME "top"
+#define SIZE_MOST 4096 /* of a file that is read */
+
+static const char *const sorts[] = {"order", "traffic", "share", "name", NULL};
+static const char *const units[] = {"si", "iec", "raw", NULL};
+static const char *const switches[] = {"hide", "show", NULL};
+
+/* The directory, which is made with `make`; -1: there is none. */
+static int open_directory(bool make)
+{
+	const char *config = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
+	auto_buffer path = {0};
+	int dir;
+
+	/* A relative path is invalid by the XDG Base Directory Specification. */
+	if (config && *config == '/')
+		buffer_puts(&path, config);
+	else if (home && *home == '/')
+		buffer_printf(&path, "%s/.config", home);
+	else
+		return -1;
+	if (make)
+		mkdir(path.data, 0700);
+	buffer_puts(&path, "/uncore");
+	if (make)
+		mkdir(path.data, 0700);
+	dir = open(path.data, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return dir;
+}
+
+/* The number of the word in a list; `otherwise` if it is not in it. */
+static size_t number_of(const char *const *words, const char *word, size_t otherwise)
+{
+	size_t i = cli_word(words, word);
+
+	return words[i] ? i : otherwise;
+}
+
+static void take_line(struct top_view *v, const char *name, const char *value)
+{
+	if (strcmp(name, "screen") == 0) {
+		for (size_t i = 0; i < v->screens.count; i++)
+			if (strcmp(v->screens.names[i], value) == 0)
+				v->screen = i;
+	} else if (strcmp(name, "sort") == 0) {
+		v->sort = (enum top_sort)number_of(sorts, value, v->sort);
+	} else if (strcmp(name, "idle") == 0) {
+		v->idle = number_of(switches, value, v->idle);
+	} else if (strcmp(name, "units") == 0) {
+		v->units = (enum units)number_of(units, value, v->units);
+	} else if (strcmp(name, "range") == 0) {
+		for (size_t i = 0; i < VIEW_RANGES; i++)
+			if (strcmp(view_ranges[i].name, value) == 0)
+				v->range = i;
+	}
+}
+
+void settings_load(struct top_view *v)
+{
+	int dir = open_directory(false), fd;
+	char text[SIZE_MOST + 1], *rest = text, *line;
+	struct stat st;
+	ssize_t len;
+
+	if (dir < 0)
+		return;
+	fd = openat(dir, FILE_NAME, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	close(dir);
+	if (fd < 0)
+		return;
+	len = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) ? read(fd, text, SIZE_MOST) : 0;
+	close(fd);
+	text[len > 0 ? len : 0] = '\0';
+	while ((line = strsep(&rest, "\n"))) {
+		char *value = strchr(line, ' ');
+
+		if (!value)
+			continue;
+		*value++ = '\0';
+		take_line(v, line, value);
+	}
+}
+
+void settings_save(const struct top_view *v)
+{
+	int dir = open_directory(true);
+	auto_buffer text = {0}, temporary = {0};
+
+	if (dir < 0)
+		return;
+	buffer_printf(&text, "screen %s\nsort %s\nidle %s\nrange %s\nunits %s\n",
+		      v->screens.names[v->screen], sorts[v->sort], switches[v->idle],
+		      view_ranges[v->range].name, units[v->units]);
+	buffer_printf(&temporary, "." FILE_NAME ".%d", (int)getpid());
+	buffer_replace(&text, dir, temporary.data, FILE_NAME, false);
+	close(dir);
+}
