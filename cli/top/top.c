@@ -568,6 +568,18 @@ static size_t screen_of_preset(const struct top_view *v)
 	return v->screens.count - 1;
 }
 
+/* Whether anything on the screen is counted. */
+static bool has_lines(const struct top_view *v, size_t screen)
+{
+	const struct screen *s = &v->data.screen;
+
+	for (size_t i = 0; i < s->count; i++)
+		if (screen == TOP_OVERVIEW ||
+		    strcmp(uncore_view_screen(s->lines[i].view), v->screens.names[screen]) == 0)
+			return true;
+	return false;
+}
+
 static int take(void *context, const struct frame *f)
 {
 	struct top *t = context;
@@ -582,6 +594,9 @@ static int take(void *context, const struct frame *f)
 		top_open_all(&v->tree);
 	if (t->start.preset)
 		v->screen = screen_of_preset(v);
+	/* A screen that was remembered may be of another machine. */
+	if (!t->start.screen && !view_has_tree(v) && !has_lines(v, v->screen))
+		v->screen = has_lines(v, TOP_OVERVIEW) ? TOP_OVERVIEW : v->screens.count - 1;
 	return CLI_OK;
 }
 

@@ -407,6 +407,14 @@ same_numbers() {
 	restored
 	grep -qx 'screen memory' config/uncore/top
 	mux kill-server
+	# A screen of another machine: the overview.
+	echo 'screen gpus' >config/uncore/top
+	top 100x30 "${SKX[@]}"
+	keys Space
+	sees '^Memory .*READ' '^Devices .*TO DEVICE'
+	keys q
+	restored
+	mux kill-server
 	# What is no setting is ignored.
 	printf 'screen x\nsort\nunits raw\n\377\n' >config/uncore/top
 	top 100x30 "${SKX[@]}"
