@@ -490,7 +490,7 @@ static void put_line(struct top_canvas *c, const struct top_view *v, const struc
 			     limited ? canvas_load_style(level) : STYLE_FAINT);
 	}
 	if (number == v->line)
-		canvas_cursor(c, y);
+		canvas_cursor(c, y, at->share);
 }
 
 /* "LAST MINUTE" and what the height of the columns is a share of. */

@@ -112,9 +112,9 @@ void canvas_head(struct top_canvas *c, int y)
 		canvas_put(c, x, y, L' ', STYLE_HEAD);
 }
 
-void canvas_cursor(struct top_canvas *c, int y)
+void canvas_cursor(struct top_canvas *c, int y, int width)
 {
-	for (int x = 0; x < c->width; x++) {
+	for (int x = 0; x < width; x++) {
 		struct top_cell *cell = cell_at(c, x, y);
 
 		if (cell)

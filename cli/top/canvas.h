@@ -47,9 +47,10 @@ int canvas_format(struct top_canvas *c, int x, int y, int width, enum top_style 
 /* The text ends before column `end`, and has at most `width` columns. */
 void canvas_right(struct top_canvas *c, int end, int y, int width, enum top_style style,
 		  const char *text);
-/* The whole line `y` is a title or is at the cursor. */
+/* The whole line `y` is a title. */
 void canvas_head(struct top_canvas *c, int y);
-void canvas_cursor(struct top_canvas *c, int y);
+/* The first `width` cells of the line are at the cursor. */
+void canvas_cursor(struct top_canvas *c, int y, int width);
 
 /* The style of a share of a ceiling; plain: it is unknown. */
 enum top_style canvas_load_style(double share);

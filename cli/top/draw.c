@@ -126,7 +126,7 @@ static void put_node(struct top_canvas *c, const struct top_view *v, const struc
 		put_history(c, v, at, y, number);
 	}
 	if (number == v->tree.cursor)
-		canvas_cursor(c, y);
+		canvas_cursor(c, y, row ? at->share : c->width);
 }
 
 static void put_list(struct top_canvas *c, const struct top_view *v, int y, size_t height)
