@@ -348,7 +348,7 @@ static void put_screens(struct top_canvas *c, const struct top_view *v)
 		int from = x;
 
 		x = canvas_format(c, x, 1, c->width - x, here ? STYLE_HEAD : STYLE_PLAIN,
-				  wide ? " %zu %s " : "%zu %.7s ", i + 1, v->screens.names[i]);
+				  wide ? " %zu %s " : "%zu %s ", i + 1, v->screens.names[i]);
 		for (; here && from < x; from++)
 			c->cells[c->width + from].cursor = true;
 	}
@@ -401,14 +401,14 @@ static void put_keys(struct top_canvas *c, const struct top_view *v)
 /* A list with so many entries. */
 static struct layout layout_of(const struct top_view *v, int height, size_t entries)
 {
-	struct layout l = {.list = HEAD_LINES};
-	int body = height - HEAD_LINES - 1, least = height < 20 ? 0 : height < 30 ? 7 : height / 3;
+	bool tree = view_has_tree(v);
+	/* The least height of the graph: none on a small screen. */
+	int least = height < (tree ? 30 : 20) ? 0 : height < 30 ? 7 : height / 3;
+	int body = (height < TOP_LEAST_HEIGHT ? TOP_LEAST_HEIGHT : height) - HEAD_LINES - 1;
+	struct layout l = {.list = HEAD_LINES, .detail_height = tree ? 3 : height < 30 ? 1 : 2};
 
-	l.detail_height = view_has_tree(v) ? 3 : height < 30 ? 1 : 2;
-	if (view_has_tree(v))
-		least = height < 30 ? 0 : least;
 	l.list_height = body - l.detail_height - least;
-	if (!view_has_tree(v) && entries < (size_t)l.list_height)
+	if (!tree && entries < (size_t)l.list_height)
 		l.list_height = entries > 1 ? (int)entries : 1;
 	l.chart_height = body - l.detail_height - l.list_height;
 	/* A graph needs a title, an axis and a few lines. */

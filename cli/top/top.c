@@ -28,6 +28,7 @@ struct top {
 	int tick_fd;
 	uint64_t interval_ns, end_ns; /* 0: no end */
 	uint64_t samples;             /* short samples of this interval */
+	size_t remembered;            /* the screen of the settings */
 	bool open;                    /* the screen was opened */
 	bool changed;                 /* the screen must be drawn */
 	bool due;                     /* the counters must be read */
@@ -656,6 +657,7 @@ static void begin(struct top *t)
 	find_screens(&v->screens, t->cli->u);
 	v->tree.filter = v->filter;
 	settings_load(v);
+	t->remembered = v->screen;
 	if (!t->start.screen)
 		return;
 	for (size_t i = 0; i < v->screens.count; i++)
@@ -693,8 +695,10 @@ int top_run(struct cli *cli, const struct request *request, const struct top_sta
 		status = loop_run(cli, request, sinks, m);
 	refused = t.monitor && !t.open;
 	*shown = !refused;
-	/* What the command line has chosen is not remembered. */
-	if (t.open && !start->screen && !start->preset)
+	/* A screen that the command line has chosen is not remembered. */
+	if (start->screen || start->preset)
+		t.view.screen = t.remembered;
+	if (t.open)
 		settings_save(&t.view);
 	close(t.tick_fd);
 	buffer_free(&t.missing);
