@@ -201,7 +201,7 @@ static void offer_options(struct completion *c, const struct cli_option *options
 	}
 }
 
-/* A command, the machine's names, or "[pmus|events|metrics]". */
+/* A command, a preset, the machine's names, or "[pmus|events|metrics]". */
 static void offer_arguments(struct completion *c, const char *args)
 {
 	const struct command *command = c->cli->commands;
@@ -212,6 +212,10 @@ static void offer_arguments(struct completion *c, const char *args)
 		for (; command->name; command++)
 			offer(c, command->name, "", command->doc);
 		offer(c, "help", "", "Print the help of a command");
+	} else if (args && strncmp(args, "[PRESET", strlen("[PRESET")) == 0) {
+		for (; command->name; command++)
+			if (command->metrics)
+				offer(c, command->name, "", command->doc);
 	} else if (args && !offer_of_machine(c, args)) {
 		for (const char *at = args; sscanf(at, "%*1[[|]%31[a-z]%n", word, &n) == 1; at += n)
 			offer(c, word, "", NULL);
