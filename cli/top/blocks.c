@@ -41,15 +41,28 @@ static bool is_hidden(const struct top_view *v, size_t i)
 	return !v->idle && !is_sum(line_at(v, i)) && screen_is_idle(line_at(v, i), &rows);
 }
 
-/* The only device of a port is its line, unless nothing but the device counts it. */
-static bool is_told_by_port(const struct top_view *v, size_t i)
+/* Whether the overview has the same in another line: the only device of a port is the port, and the
+ * only PMU is the sum above it. */
+static bool is_double(const struct top_view *v, size_t i)
 {
-	const struct screen_line *line = line_at(v, i), *above;
+	const struct screen_line *line = line_at(v, i), *above, *other;
+	const char *pmu = line->place->pmu ? uncore_pmu_name(line->place->pmu) : "";
 
-	if (line->kind != SCREEN_DEVICE || line->parent == SCREEN_NONE)
+	if (line->parent == SCREEN_NONE)
 		return false;
 	above = line_at(v, line->parent);
-	return above->kind == SCREEN_PORT && above->device == line->device;
+	if (line->kind == SCREEN_DEVICE)
+		return above->kind == SCREEN_PORT && above->device == line->device;
+	/* One that is named after devices tells more. */
+	if (line->kind != SCREEN_UNIT || strncmp(line->label, pmu, strlen(pmu)) != 0)
+		return false;
+	for (size_t k = line->parent + 1; k < v->data.screen.count; k++) {
+		other = line_at(v, k);
+		if (other->view == line->view && other != line && other->kind == SCREEN_UNIT &&
+		    other->number == line->number)
+			return false;
+	}
+	return true;
 }
 
 static double sort_value(const struct top_view *v, size_t i)
@@ -129,7 +142,7 @@ static void add_flat(const struct top_view *v, struct block *b)
 	for (size_t i = b->first; i < b->end; i++) {
 		enum screen_kind kind = line_at(v, i)->kind;
 
-		if (kind == SCREEN_CHANNEL || is_told_by_port(v, i) || !matches(v, i) ||
+		if (kind == SCREEN_CHANNEL || is_double(v, i) || !matches(v, i) ||
 		    (devices && (kind == SCREEN_SOCKET || kind == SCREEN_NODE)))
 			continue;
 		b->idle += is_hidden(v, i);
