@@ -251,8 +251,7 @@ static void parse_argument(void *into, char *arg, struct argp_state *state)
 
 	if (o->takes_word && !o->word && !state->quoted && *arg && !number) {
 		o->word = arg;
-	} else if (state->quoted ||
-		   (*arg && !number && !o->request.preset && !o->known_presets)) {
+	} else if (state->quoted || (*arg && !number && !o->request.preset && !o->known_presets)) {
 		o->request.when.command = &state->argv[state->next - 1];
 		state->next = state->argc;
 	} else if (number) {

@@ -25,8 +25,8 @@ struct stat_options {
 	/* An INTERVAL without a unit is refused from this number of seconds on, since it is rather
 	 * a port; 0: none is. */
 	unsigned port_from;
-	bool takes_word;              /* an argument that is no number is stored in `word` */
-	const char *word;             /* NULL: there was none */
+	bool takes_word;  /* an argument that is no number is stored in `word` */
+	const char *word; /* NULL: there was none */
 	/* Private: */
 	const struct cli_syntax *own; /* of the command */
 	struct cli *cli;

@@ -214,8 +214,6 @@ static void line_words(struct buffer *text, const struct top_view *v)
 		buffer_puts(text, ": ");
 		human_text(text, reason);
 	}
-	if (v->missing)
-		buffer_printf(text, ". %s", v->missing);
 }
 
 static void put_detail(struct top_canvas *c, const struct top_view *v, int y, int height)
@@ -223,12 +221,12 @@ static void put_detail(struct top_canvas *c, const struct top_view *v, int y, in
 	auto_buffer text = {0}, wrapped = {0};
 	char *line, *rest;
 
-	if (!v->data.sample)
-		return;
-	if (view_has_tree(v))
+	if (v->data.sample && view_has_tree(v))
 		row_words(&text, v);
-	else
+	else if (v->data.sample)
 		line_words(&text, v);
+	if (v->missing)
+		buffer_printf(&text, "%s%s", text.len ? ". " : "", v->missing);
 	if (!text.data)
 		return;
 	buffer_wrap(&wrapped, 0, (size_t)c->width, text.data);
@@ -530,6 +528,7 @@ void view_draw(struct top_canvas *c, struct top_view *v)
 	}
 	if (!v->data.sample || !(view_has_tree(v) ? v->tree.line_count : v->entry_count)) {
 		put_empty(c, v);
+		put_detail(c, v, HEAD_LINES + 3, 3);
 		return;
 	}
 	if (view_has_tree(v))

@@ -51,7 +51,7 @@ is() {
 	# Options that do not suit the command.
 	is "$(words mem --devi)" ''
 	is "$(words list '')" 'events metrics pmus'
-	is "$(words top '')" 'cache link matrix mem pcie'
+	is "$(words top '')" 'cache link matrix mem pcie power'
 	is "$(words stat -- '')" ''
 	is "$(words snapshot '')" ''
 	is "$(words doctor nothing-like-it --json '')" ''
