@@ -581,6 +581,12 @@ int uncore_monitor_set_level(struct uncore_monitor *m, enum uncore_level level);
  * share come once. -EINVAL: not a level. -EBUSY: the monitor is planned. */
 int uncore_monitor_add_level(struct uncore_monitor *m, enum uncore_level level);
 
+/* For a picture of the machine: metrics of views (uncore_view_find()) that are added afterwards
+ * also have rows of the machine and each socket, memory channel and PMU, from the same counters.
+ * Rows that the levels do not ask for are marked `extra`. -EBUSY: the monitor is planned.
+ * -ENOMEM. */
+int uncore_monitor_set_extra_rows(struct uncore_monitor *m);
+
 /*
  * Sets a filter for metrics that are added afterwards; NULL removes the filter. "socket" and
  * "node" apply to events, too, the others do not. Values separated by commas are ORed. The data
@@ -878,6 +884,7 @@ struct uncore_row {
 	 * cycles. The mean over intervals or places is the sum of value x weight over
 	 * the sum of weight. NaN: not a quotient of counts, or no value. */
 	double weight;
+	bool extra; /* only uncore_monitor_set_extra_rows() asks for it */
 };
 
 /* An input of a value: the formula (uncore_metric_formula()) is evaluated with these values, and

@@ -524,6 +524,7 @@ void unc_row_judge(const struct unc_row *row, const struct unc_interval *interva
 		.high = NAN,
 		.weight = NAN,
 		.quality = UNCORE_MEASURED,
+		.extra = row->extra,
 	};
 	into->counted = (struct uncore_row_counted){.seconds = NAN, .amount = NAN};
 	unc_value_set(&v);

@@ -29,6 +29,7 @@ struct uncore_monitor {
 	enum unc_monitor_state state;
 	enum uncore_level level; /* how targets are split */
 	unsigned levels;         /* further ones, a bit for each; for queries added from now on */
+	bool extra;              /* these also have rows for a picture of the machine */
 	struct unc_filters filters;
 	struct unc_query *queries;
 	size_t query_count;

@@ -45,6 +45,7 @@ struct unc_query {
 	bool snapshot;
 	enum uncore_level level; /* at which its targets are split */
 	unsigned levels;         /* of its rows: a bit for each */
+	bool extra;    /* rows of further levels are marked: uncore_monitor_set_extra_rows() */
 	bool silent;   /* its rows are not reported: only another metric needs its value */
 	bool filtered; /* to some root ports or devices, so that a socket may have no part in it */
 	uint64_t sockets;                 /* a bit for each socket that a filter selects; 0: all */

@@ -15,6 +15,7 @@ struct row_builder {
 	struct uncore *u;
 	enum uncore_level level;
 	bool single; /* one row for each instance, or for each root port of it */
+	bool extra;  /* the query's levels do not ask for these rows */
 	const struct unc_request_set *sets;
 	struct unc_rows rows;
 	const struct unc_query *query; /* whose rows are being made: */
@@ -149,7 +150,8 @@ static struct unc_row *find_row(struct row_builder *b, struct uncore_row_place k
 			break;
 	}
 	row = &b->rows.items[b->rows.count++];
-	*row = (struct unc_row){.query = b->query, .key = k, .place = k, .level = b->level};
+	*row = (struct unc_row){
+		.query = b->query, .key = k, .place = k, .level = b->level, .extra = b->extra};
 	return row;
 }
 
@@ -353,6 +355,35 @@ static double ceiling_of_machine(const struct row_builder *b, uint64_t sockets)
 	return sum;
 }
 
+static bool counts_port(const struct uncore_pmu *pmu, const struct uncore_device *port)
+{
+	for (size_t i = 0; port->is_port && i < uncore_device_pmu_count(port); i++)
+		if (uncore_device_pmu_at(port, i) == pmu)
+			return true;
+	return false;
+}
+
+/* The rate of the links of all root ports that the row counts, in one direction; NaN: one is not
+ * known. A port without devices moves nothing. */
+static double ceiling_of_ports(const struct row_builder *b, const struct unc_row *row)
+{
+	double sum = 0;
+
+	if (row->place.port || !b->extra || !row->key.pmu)
+		return row->place.port ? row->place.port->link_rate : NAN;
+	for (size_t i = 0; i < uncore_device_count(b->u); i++) {
+		const struct uncore_device *d = uncore_device_at(b->u, i);
+		bool first = d->port && counts_port(row->key.pmu, d->port);
+
+		/* Each port once, with the first of its devices. */
+		for (size_t k = 0; first && k < i; k++)
+			first = uncore_device_at(b->u, k)->port != d->port;
+		if (first)
+			sum += d->port->link_rate;
+	}
+	return sum > 0 ? sum : NAN;
+}
+
 /* The ceiling of a metric's row; for memory, that of the machine, a socket or a memory channel. */
 static double ceiling_of(const struct row_builder *b, const struct unc_row *row)
 {
@@ -362,8 +393,8 @@ static double ceiling_of(const struct row_builder *b, const struct unc_row *row)
 
 	if (metric && metric->ceiling == UNC_CEILING_LINK)
 		return ceiling_of_links(b, row);
-	if (metric && metric->ceiling == UNC_CEILING_PORT && row->place.port)
-		return row->place.port->link_rate;
+	if (metric && metric->ceiling == UNC_CEILING_PORT)
+		return ceiling_of_ports(b, row);
 	if (!metric || metric->ceiling != UNC_CEILING_MEMORY)
 		return NAN;
 	if (row->query->in_nodes && b->level != UNCORE_LEVEL_NODE)
@@ -394,18 +425,34 @@ static int compare_rows(const void *a, const void *b)
 	return compare_roles(x->key.role, y->key.role);
 }
 
-/* The levels of its rows. If its PMUs do not count memory channels or controllers, the level of
- * sockets replaces that of channels. */
-static unsigned levels_of(const struct unc_query *q)
+/* The levels among `levels` of its rows. If its PMUs do not count memory channels or controllers,
+ * the level of sockets replaces that of channels. */
+static unsigned levels_of(const struct unc_query *q, unsigned levels)
 {
 	const struct unc_family *f = q->target_count ? q->targets[0].pmu->family : NULL;
 	bool channels =
 		f && f->place <= UNC_PLACE_PACKAGE_MEMORY && f->place != UNC_PLACE_MESH_PORT;
-	unsigned levels = q->target_count ? q->levels : 0;
+
+	levels = q->target_count ? levels : 0;
 
 	if (!channels && (levels >> UNCORE_LEVEL_CHANNEL & 1))
 		levels = (levels & ~(1u << UNCORE_LEVEL_CHANNEL)) | 1u << UNCORE_LEVEL_SOCKET;
 	return levels;
+}
+
+/* The further levels of a picture of the machine. With channels their PMUs have no rows; where
+ * targets are split by root port, rows are of ports, not of PMUs. */
+static unsigned extra_levels_of(const struct unc_query *q)
+{
+	const unsigned single = 1u << UNCORE_LEVEL_INSTANCE | 1u << UNCORE_LEVEL_PORT |
+				1u << UNCORE_LEVEL_PART | 1u << UNCORE_LEVEL_CHANNEL;
+	unsigned levels = 1u << UNCORE_LEVEL_MACHINE | 1u << UNCORE_LEVEL_SOCKET;
+
+	if (!q->extra)
+		return 0;
+	levels |= levels_of(q, 1u << UNCORE_LEVEL_CHANNEL);
+	return levels & single || q->levels & single ? levels
+						     : levels | 1u << UNCORE_LEVEL_INSTANCE;
 }
 
 static int add_query(struct row_builder *b, const struct unc_query *q)
@@ -440,19 +487,28 @@ static int add_query(struct row_builder *b, const struct unc_query *q)
 	return 0;
 }
 
+static int add_levels(struct row_builder *b, const struct unc_query *q)
+{
+	unsigned asked = levels_of(q, q->levels), levels = asked | extra_levels_of(q);
+
+	for (b->level = 0; b->level <= UNCORE_LEVEL_PART; b->level++) {
+		b->single = b->level >= UNCORE_LEVEL_INSTANCE;
+		b->extra = !(asked >> b->level & 1);
+		if ((levels >> b->level & 1) && add_query(b, q) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
 int unc_rows_make(struct unc_rows *out, struct uncore *u, const struct unc_query *queries,
 		  size_t query_count, const struct unc_request_set *sets)
 {
 	struct row_builder b = {.u = u, .sets = sets};
 
 	for (size_t i = 0; i < query_count; i++)
-		for (b.level = 0; b.level <= UNCORE_LEVEL_PART; b.level++) {
-			b.single = b.level >= UNCORE_LEVEL_INSTANCE;
-			if ((levels_of(&queries[i]) >> b.level & 1) &&
-			    add_query(&b, &queries[i]) < 0) {
-				unc_rows_finish(&b.rows);
-				return -ENOMEM;
-			}
+		if (add_levels(&b, &queries[i]) < 0) {
+			unc_rows_finish(&b.rows);
+			return -ENOMEM;
 		}
 	*out = b.rows;
 	return 0;

@@ -97,6 +97,7 @@ struct unc_row {
 	size_t counter_count;      /* 0: a row for gaps only */
 	size_t first_round, round; /* the first and the last with a counter of it */
 	enum uncore_level level;
+	bool extra; /* no level of the query asks for it */
 	const struct unc_kernel_bug
 		*bug; /* of its events, or a possible one (`suspect` is false); NULL: none */
 };

@@ -468,6 +468,7 @@ static int add_metric(struct uncore_monitor *m, const struct uncore_metric *metr
 	const struct unc_family *f = metric->family;
 	struct unc_error unsuited = {0};
 	struct requested_ports requested = {0};
+	struct unc_view_cell cell;
 	int r = 0;
 
 	if (!q)
@@ -482,6 +483,7 @@ static int add_metric(struct uncore_monitor *m, const struct uncore_metric *metr
 	q->filtered = m->filters.picks;
 	q->sockets = m->filters.values[UNC_FILTER_SOCKET].choices[0].mask;
 	q->in_nodes = m->filters.values[UNC_FILTER_NODE].count > 0;
+	q->extra = m->extra && unc_catalogue_find_view(&m->machine->catalogue, metric->name, &cell);
 	q->input_count += metric->over != NULL;
 	for (size_t i = 0; r == 0 && i < f->pmu_count; i++) {
 		struct unc_error why = {0};
@@ -526,6 +528,8 @@ static int add_needed(struct uncore_monitor *m, const char *name)
 		r = add_metric(m, c->metrics[i]);
 		if (r == 0)
 			m->queries[m->query_count - 1].silent = true;
+		if (r == 0)
+			m->queries[m->query_count - 1].extra = m->extra;
 		if (r == -ENODEV) {
 			unc_monitor_roll_back(m, before);
 			r = 0;
