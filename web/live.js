@@ -1,107 +1,16 @@
 // SPDX-License-Identifier: MIT
-// The live page of `serve`: the tree of places, a table of current values, and the charts of page.js, from the windows
-// that the server sends. As in page.js, functions return markup; only start() and the functions that it calls use the
+// The live page of `serve`: the map of the machine (map.js), the charts of the chosen place (page.js), and a table of all
+// metrics, from the windows that the server sends. As in page.js, functions return markup; only start() and the functions that it calls use the
 // document.
 "use strict";
-const live = ((page) => {
+const live = ((page, map) => {
 	const HELD = 700; // windows of a live source that are kept
 	const BLOCK = 70; // windows in a block, whose histograms are added up
-	const {text, finite, human, label, group} = page;
+	const {text, finite, human, label} = page;
 
-	// ---- the tree of places ----
+	// ---- the table of all metrics ----
 
-	const KINDS = [["memory", "Memory", /^(memory|dram)\./], ["pcie", "PCIe", /^pcie\./], ["link", "Links", /^link\./],
-		["device", "Devices, their own counts", /^(device|storage|network)\./],
-		["cache", "Caches and fabric", /^(cache|fabric|ring|mesh)\./], ["matrix", "Matrix", /^matrix\./], ["other", "Other", /^/]];
-
-	// The kind of a row: by the name of its metric, or for an event by the place that its PMU counts.
-	function kindOf(row, t) {
-		const has = (list) => (list ?? []).some((each) => each.pmu === row.pmu);
-		if (row.pmu && !row.family)
-			return has(t.memory) ? "memory" : has(t.links) ? "link" : t.root_ports?.some((p) => p.pmus.includes(row.pmu)) ? "pcie" : "other";
-		return KINDS.find(([, , names]) => names.test(row.name))[0];
-	}
-
-	function socketOf(row, t) {
-		const own = (t.root_ports ?? []).find((p) => p.address === row.port) ??
-			[...t.memory ?? [], ...t.links ?? []].find((each) => row.pmu && each.pmu === row.pmu) ??
-			(t.root_ports ?? []).find((p) => row.pmu && p.pmus.includes(row.pmu)) ??
-			(t.sockets ?? []).find((s) => row.node !== null && s.nodes.includes(row.node));
-		return row.socket ?? own?.socket ?? own?.id ?? null;
-	}
-
-	// A node of the tree. `rows`: indices of its own rows and of all rows below it.
-	const node = (name, note, own, below = []) => ({name, note, below, own,
-		rows: [...new Set([...own, ...below.flatMap((each) => each.rows)])].sort((a, b) => a - b)});
-
-	const deviceName = (d) => [d.names[0] ?? d.name ?? d.driver ?? `${d.vendor}:${d.device}`.replace(/0x/g, ""), d.names[1]].filter(Boolean).join(" ");
-
-	// Root ports with a row or a device, and the devices below them. The traffic of a device is that of its port.
-	function ports(list, t, rows) {
-		const used = list.map((p) => {
-			const own = rows.filter(([, row]) => row.port === p.address || (!row.port && row.pmu && p.pmus.includes(row.pmu))).map(([i]) => i);
-			const devices = (t.devices ?? []).filter((d) => d.root_port === p.address && !d.bridge && d.address !== p.address);
-			return {p, own, devices};
-		}).filter(({own, devices}) => own.length || devices.length);
-		return used.map(({p, own, devices}) => node(`port ${p.address}`, p.unknown ?? "", own,
-			devices.map((d) => node(deviceName(d), d.address, own))));
-	}
-
-	// The nodes below a kind: the other ends of links, or the places of memory; other kinds have none.
-	function parts(kind, t, rows) {
-		const of = (key) => group(rows.filter(([, row]) => key(row) !== null), ([, row]) => key(row));
-		const indices = (list) => list.map(([i]) => i);
-		if (kind === "link")
-			return of((row) => row.role).map((list) => node(list[0][1].role, page.names([...new Set(list.map(([, row]) => row.pmu))]
-				.filter(Boolean)), indices(list)));
-		const channels = of((row) => row.channel).map((list) => node(list[0][1].place.replace(/^socket \d+, /, ""), "", indices(list)));
-		const pmus = of((row) => row.channel === null && row.port === null ? row.pmu : null)
-			.map((list) => node(list[0][1].place, list[0][1].device ?? "", indices(list)));
-		return [...channels, ...pmus.length > 1 ? pmus : []];
-	}
-
-	function kinds(t, rows, id) {
-		const here = (list) => (list ?? []).filter((each) => (each.socket ?? null) === id);
-		return KINDS.map(([kind, title]) => {
-			const own = rows.filter(([, row]) => kindOf(row, t) === kind);
-			if (kind === "pcie")
-				return {...node(title, "", own.map(([i]) => i), ports(here(t.root_ports), t, own)), kind};
-			const memory = kind === "memory" ? here(t.memory) : kind === "link" ? here(t.links) : [];
-			const note = !own.length && memory.length ? page.names(memory.map((m) => m.pmu)) : "";
-			return {...node(title, note, own.map(([i]) => i), parts(kind, t, own)), kind, here: memory.length > 0};
-		}).filter((each) => each.rows.length || each.below.length || each.here);
-	}
-
-	// The tree: machine, sockets, kinds, and below these ports, channels and ends of links.
-	function placesOf(topology, rows) {
-		const numbered = rows.map((row, i) => [i, row]), t = topology ?? {};
-		const on = (id) => numbered.filter(([, row]) => socketOf(row, t) === id);
-		const sockets = (t.sockets ?? []).map((s) => node(`Socket ${s.id ?? "unknown"}`, `${s.cpus.length} CPUs`, [], kinds(t, on(s.id), s.id)));
-		// Rows of an unknown socket have no socket, like rows of the machine.
-		const unknown = (t.sockets ?? []).some((s) => s.id === null);
-		return node("Machine", "", [], [...unknown ? [] : kinds({...t, memory: [], links: []}, on(null), null), ...sockets]);
-	}
-
-	// The nodes of the tree as list items. `path` has the index of each node above, and identifies the node.
-	function treeMarkup(top, path = "0", level = 1) {
-		const open = level < 3 || top.below.length <= 8;
-		return `<li role="treeitem" tabindex="-1" data-path="${path}" aria-level="${level}" aria-selected="false"` +
-			`${top.below.length ? ` aria-expanded="${open}"` : ""}><span class="node${top.rows.length ? "" : " none"}">` +
-			`<i aria-hidden="true"></i>${text(top.name)}${top.note ? ` <small>${text(top.note)}</small>` : ""}</span>` +
-			(top.below.length ? `<ul role="group">${top.below.map((each, i) => treeMarkup(each, `${path}.${i}`, level + 1)).join("")}</ul>` : "") + `</li>`;
-	}
-
-	// The nodes along a path, beginning with the machine.
-	function way(top, path) {
-		const list = [top];
-		for (const i of path.split(".").slice(1))
-			list.push(list.at(-1)?.below[i]);
-		return list.every(Boolean) ? list : [top];
-	}
-
-	// ---- the table of current values ----
-
-	const word = (q) => q ? `<em class="quality" title="${text(q.filter(Boolean).join(": "))}">${text(q[0])}</em>` : "";
+	const word = (q) => q && page.harmless(q) ? `<em class="dim">no events</em>` : q ? `<em class="quality" title="${text(q.filter(Boolean).join(": "))}">${text(q[0])}</em>` : "";
 
 	// The cell of a number: value, share of the ceiling, quality.
 	function cellMarkup(row) {
@@ -115,61 +24,19 @@ const live = ((page) => {
 	const nameButton = (row) => `<button class="explain" aria-haspopup="dialog" data-name="${text(row.name)}" data-family="${text(row.family)}" ` +
 		`aria-label="Explain ${text(row.name)}">${text(row.name).replace(/\./g, ".<wbr>")}</button>`;
 
-	// Metrics with the same places share a table.
-	function grids(caption, list, names) {
-		const metrics = group(list, ([, row]) => `${row.name} ${row.family}`);
-		return group(metrics, (rows) => JSON.stringify(rows.map(([, row]) => label(row)))).map((same) => grid(caption, same.flat(), names)).join("");
+	// Of rows that only the map needs there are no lines.
+	function tableOf(rows) {
+		const lines = rows.map((row, i) => row.extra ? "" : `<tr data-line="${i}"><th scope="row">${nameButton(row)}</th>` +
+			`<td><button class="go" data-place="m${i}" aria-label="Chart of ${text(row.name)}, ${text(label(row))}">${text(label(row))}</button></td>` +
+			`<td data-row="${i}">${cellMarkup(row)}</td></tr>`);
+		return `<div class="wide" tabindex="0" role="region" aria-label="All metrics"><table><caption>All metrics</caption><tr><th scope="col">Metric</th>` +
+			`<th scope="col">Place</th><th scope="col">Now</th></tr>${lines.join("")}</table></div><p class="note"></p>`;
 	}
 
-	const span = (columns) => columns > 5 ? " whole" : columns > 2 ? " double" : "";
-
-	// `list`: [index, row]. If there are few places, metrics are lines; otherwise places are.
-	function grid(caption, list, names) {
-		const places = group(list, ([, row]) => label(row)), metrics = group(list, ([, row]) => `${row.name} ${row.family}`);
-		const down = places.length > 3, [lines, columns] = down ? [places, metrics] : [metrics, places];
-		const short = (row) => label(row).replace(/^socket \d+, /, "");
-		const place = ([[, row]]) => `${text(short(row))}${names(row) ? ` <small>${text(names(row))}</small>` : ""}`;
-		const metric = ([[, row]]) => nameButton(row);
-		const cell = (a, b) => {
-			const both = a.find((each) => b.includes(each));
-			return both ? `<td data-row="${both[0]}">${cellMarkup(both[1])}</td>` : "<td></td>";
-		};
-		const only = !down && places.length < 2 && [caption.split(" · ")[0].toLowerCase(), "all"].includes(label(list[0][1]));
-		return `<div class="card${span(columns.length)}"><div class="wide" tabindex="0" role="region" aria-label="${text(caption)}"><table><caption>${text(caption)}</caption>` +
-			`<tr${only ? ' class="hidden"' : ""}><th scope="col">${down ? "Place" : "Metric"}</th>` +
-			columns.map((c) => `<th scope="col">${(down ? metric : place)(c)}</th>`).join("") + "</tr>" +
-			lines.map((l) => `<tr><th scope="row">${(down ? place : metric)(l)}</th>${columns.map((c) => cell(l, c)).join("")}</tr>`).join("") +
-			`</table></div><p class="note" data-rows="${list.map(([i]) => i).join(" ")}"></p></div>`;
-	}
-
-	// Lines are the sources of requests, columns their targets, as in `uncore matrix`.
-	function matrix(caption, list) {
-		const parts = list.map(([i, row]) => [i, row, /^matrix\.(\w+)\.(\w+)\.(\w+)/.exec(row.name)]).filter((each) => each[2]);
-		return group(parts, ([, row, m]) => JSON.stringify([label(row), m[3]])).map((all) => {
-			const [[, row, m]] = all, words = (n) => [...new Set(all.map((each) => each[2][n]))];
-			const title = `${caption}: ${m[3]}s${label(row) === "all" ? "" : `, ${label(row)}`}`;
-			const cell = (from, to) => {
-				const one = all.find((each) => each[2][1] === from && each[2][2] === to);
-				return one ? `<td data-row="${one[0]}">${cellMarkup(one[1])}</td>` : `<td class="dim">n/a</td>`;
-			};
-			return `<div class="card${span(words(2).length)}"><div class="wide" tabindex="0" role="region" aria-label="${text(title)}"><table><caption>${text(title)}</caption>` +
-				`<tr><td></td>${words(2).map((to) => `<th scope="col">to ${text(to)}</th>`).join("")}</tr>` +
-				words(1).map((from) => `<tr><th scope="row">from ${text(from)}</th>${words(2).map((to) => cell(from, to)).join("")}</tr>`).join("") +
-				`</table></div></div>`;
-		}).join("");
-	}
-
-	// Tables of the chosen rows: one for each kind and socket, in the order of the tree.
-	function tables(top, rows, chosen, t) {
-		const below = new Map((t.root_ports ?? []).map((p) => [p.address, (t.devices ?? []).filter((d) =>
-			d.root_port === p.address && !d.bridge && d.address !== p.address).map(deviceName).join(", ")]));
-		const names = (row) => below.get(row.port) ?? "";
-		const groups = top.below.flatMap((each) => each.kind ? [["", each]] : each.below.map((kind) => [each.name, kind]));
-		return groups.map(([socket, kind]) => {
-			const list = kind.rows.filter((i) => chosen.has(i)).map((i) => [i, rows[i]]);
-			const caption = [socket, kind.name].filter(Boolean).join(" · ");
-			return !list.length ? "" : kind.kind === "matrix" ? matrix(caption, list) : grids(caption, list, names);
-		}).join("");
+	// The charts of the chosen place: {title, rows}; without a title they are of one metric.
+	function chartsOf(model, rows, id) {
+		const row = rows[/^m\d+$/.test(id) ? +id.slice(1) : -1];
+		return row ? [{rows: page.busiest(rows.filter((each) => !each.extra && each.name === row.name && each.family === row.family))}] : map.chartsOf(model, id);
 	}
 
 	// ---- explain ----
@@ -249,27 +116,23 @@ const live = ((page) => {
 	const byId = (id) => document.getElementById(id);
 	const say = (where, what) => where.textContent === what || (where.textContent = what);
 	const now = () => page.timeOfDay(Date.now() / 1000);
-	const state = {data: null, run: null, metrics: [], live: true, machine: {}, top: null, path: "0", paused: false, all: false, since: null, boxes: []};
-	const view = {zoom: null, range: 600, height: 168, clock: 0, explain: true, changed: () => {
+	const state = {data: null, run: null, metrics: [], live: true, machine: {}, model: null, screen: null, paused: false, all: false, since: null, boxes: [],
+		map: {chosen: null, stop: null, idle: false, found: null}};
+	const view = {zoom: null, range: 600, height: 190, clock: 0, explain: true, changed: () => {
 		byId("reset").disabled = !view.zoom;
 		frame(true);
 	}};
 
-	// The chosen rows: those of the nearest node along the path that has any.
-	function chosen() {
-		const nodes = way(state.top, state.path), at = nodes.findLast((each) => each.rows.length) ?? state.top, last = nodes.at(-1);
-		say(byId("chosen"), last === at ? "" : `${last.name}: not counted alone; ${at === state.top ? "the machine" :
-			nodes.slice(1, nodes.indexOf(at) + 1).map((each) => each.name).join(", ")} is shown.`);
-		return new Set(at.rows);
-	}
-
 	// Draws everything, for a new run or a new choice.
 	function layout() {
-		const {data, machine} = state, rows = chosen();
-		byId("now").innerHTML = tables(state.top, data.rows, rows, machine.topology ?? {});
-		state.cells = [...document.querySelectorAll("#now td[data-row]")].map((cell) => [cell, data.rows[cell.dataset.row]]);
-		state.notes = [...document.querySelectorAll("#now .note")].map((p) => [p, p.dataset.rows.split(" ").map((i) => data.rows[i])]);
-		state.notes.forEach(([p, list]) => say(p, notesOf(list)));
+		const {data, model, map: s} = state, [name, detail] = s.chosen?.startsWith("m") ? ["", ""] : map.titleOf(model, s.chosen ?? "");
+		if (!state.cells) {
+			byId("now").innerHTML = tableOf(data.rows);
+			state.cells = [...document.querySelectorAll("#now td[data-row]")].map((cell) => [cell, data.rows[cell.dataset.row]]);
+			filter();
+		}
+		say(byId("chosen"), name);
+		say(byId("detail"), detail);
 		state.seen?.disconnect();
 		byId("charts").replaceChildren();
 		state.boxes = [];
@@ -280,17 +143,17 @@ const live = ((page) => {
 				target.chart.seen = isIntersecting;
 			frame();
 		}, {rootMargin: "100px"});
-		for (const rows_ of page.charts(data.rows.filter((_, i) => rows.has(i)))) {
+		for (const {title, rows} of s.chosen === null ? [] : chartsOf(model, data.rows, s.chosen)) {
 			const box = document.createElement("section");
 			box.className = "chart";
 			byId("charts").append(box);
-			state.boxes.push(box.chart = {box, rows: rows_, seen: false, dirty: true});
+			state.boxes.push(box.chart = {box, rows, title, seen: false, dirty: true});
 			state.seen.observe(box);
 		}
 		for (const each of state.boxes) {
 			histograms(each.rows);
 			const none = page.part(each.rows, data.intervals, Infinity, Infinity); // it is drawn when it becomes visible
-			each.box.innerHTML = page.metric(none.rows, none.intervals, each.box.clientWidth, view);
+			each.box.innerHTML = page.metric(none.rows, none.intervals, each.box.clientWidth, view, each.title) + `<div class="figures"></div>`;
 			each.box.querySelector(".plot").hidden = false;
 			each.box.querySelector(".note").textContent = "";
 			if (data.last && state.live)
@@ -303,7 +166,7 @@ const live = ((page) => {
 	function histograms(rows) {
 		const {data} = state;
 		for (const row of data.last ? rows : []) {
-			const i = data.rows.indexOf(row);
+			const i = data.rows.indexOf(row.of ?? row);
 			row.distribution = state.all ? page.joined(data.blocks.map((block) => block.of[i])) : data.last[i];
 		}
 	}
@@ -314,7 +177,9 @@ const live = ((page) => {
 		if (!last)
 			return;
 		view.clock = last.wall_ns / 1e9 - last.time;
-		if (!state.cells || !state.boxes.length)
+		if (state.map.chosen === null)
+			choose(map.hottest(state.model), true);
+		else if (!state.cells)
 			layout();
 		const width = state.boxes[0]?.box.clientWidth; // read before anything is written: reading it afterwards would cause a layout
 		if (state.changed && !state.paused) {
@@ -323,27 +188,51 @@ const live = ((page) => {
 				if (cell.told !== markup)
 					cell.innerHTML = cell.told = markup;
 			}
-			for (const [p, rows] of state.notes)
-				say(p, notesOf(rows));
 			for (const each of state.boxes)
 				each.dirty = true;
 			say(byId("last"), page.timeOfDay(last.wall_ns / 1e9));
 			state.changed = false;
+			overview();
 		}
+		if (moved)
+			state.draw?.();
 		for (const each of state.boxes)
 			if (each.seen && (each.dirty || moved)) {
 				histograms(each.rows);
 				each.draw(width);
+				figures(each);
 				each.dirty = false;
 			} else if (moved) {
 				each.dirty = true;
 			}
 	}
 
-	// The reasons why numbers of a table are not measured.
-	function notesOf(rows) {
-		const told = [...new Set(rows.map((row) => row.quality.at(-1)).filter(Boolean).map((q) => q.filter(Boolean).join(": ")))];
-		return told.slice(0, 2).join("; ") + (told.length > 2 ? `; and ${told.length - 2} more reasons` : "");
+	// What is said above the map, and the map.
+	function overview() {
+		const {model} = state, made = document.createElement("template");
+		for (const [id, markup] of [["totals", map.totals(model)], ["words", map.words(model)]]) {
+			made.innerHTML = `<div id="${id}">${markup}</div>`;
+			map.morph(byId(id), made.content.firstElementChild);
+		}
+		state.draw?.();
+	}
+
+	function figures(each) {
+		const {intervals} = state.data, cut = view.range || view.zoom ? page.part(each.rows, intervals, ...Object.values(page.span(intervals, view))) : {rows: each.rows, intervals};
+		const markup = map.numbers(cut.rows, cut.intervals, view.clock);
+		if (each.figures !== markup)
+			each.box.querySelector(".figures").innerHTML = each.figures = markup;
+	}
+
+	// Shows what has the words of the search.
+	function filter() {
+		const wanted = byId("search").value.toLowerCase().split(/\s+/).filter(Boolean), {data, model} = state;
+		state.map.found = model && map.search(model, byId("search").value);
+		for (const line of document.querySelectorAll("#now tr[data-line]")) {
+			const row = data.rows[line.dataset.line], what = `${row.name} ${label(row)} ${row.place}`.toLowerCase();
+			line.hidden = !wanted.every((word) => what.includes(word));
+		}
+		state.draw?.();
 	}
 
 	function frame(moved) {
@@ -360,70 +249,36 @@ const live = ((page) => {
 		say(byId("state"), what);
 	}
 
-	function choose(item) {
-		for (const each of byId("tree").querySelectorAll("[aria-selected=true]"))
-			each.setAttribute("aria-selected", "false");
-		item.setAttribute("aria-selected", "true");
-		focusable(item);
-		state.path = item.dataset.path;
+	// `first`: without being asked; then the page does not scroll.
+	function choose(id, first) {
+		state.map.chosen = id;
+		state.map.stop = /^m/.test(id) ? state.map.stop : id;
 		layout();
+		state.draw?.();
 		frame(true);
+		if (!first && byId("place").getBoundingClientRect().top > innerHeight - 120)
+			byId("place").scrollIntoView({block: "start"});
 	}
 
-	// Tab reaches one item of the tree at a time.
-	function focusable(item) {
-		for (const each of byId("tree").querySelectorAll("[tabindex='0']"))
-			each.tabIndex = -1;
-		item.tabIndex = 0;
-	}
-
-	function unfold(item, open) {
-		item.setAttribute("aria-expanded", String(open));
-	}
-
-	function treeKeys(event) {
-		const item = event.target.closest("[role=treeitem]"), open = item.getAttribute("aria-expanded");
-		const shown = [...byId("tree").querySelectorAll("[role=treeitem]")].filter((each) => !each.parentElement.closest("[aria-expanded=false]"));
-		const i = shown.indexOf(item), {key} = event;
-		const to = {ArrowDown: shown[i + 1], ArrowUp: shown[i - 1], Home: shown[0], End: shown.at(-1)}[key] ??
-			(key === "ArrowRight" && open === "true" ? shown[i + 1] : key === "ArrowLeft" && open !== "true" ?
-				item.parentElement.closest("[role=treeitem]") : null);
-		if (key === "Enter" || key === " ")
-			choose(item);
-		else if (to)
-			focusable(to), to.focus();
-		else if (key === "ArrowRight" && open === "false")
-			unfold(item, true);
-		else if (key === "ArrowLeft" && open === "true")
-			unfold(item, false);
-		else if (!key.startsWith("Arrow"))
-			return;
-		event.preventDefault();
-	}
-
-	function drawTree() {
+	function model() {
 		const {data, machine} = state;
-		state.top = placesOf(machine.topology, data.rows);
-		if (way(state.top, state.path).length !== state.path.split(".").length)
-			state.path = "0";
-		byId("tree").innerHTML = treeMarkup(state.top);
-		const item = byId("tree").querySelector(`[data-path="${state.path}"]`);
-		item.setAttribute("aria-selected", "true");
-		item.tabIndex = 0;
+		state.model = map.model(state.screen ?? {views: [], lines: []}, data.rows, machine.topology);
+		map.nameRows(state.model, data.rows);
 	}
 
 	// Begins again: another run of the server has other rows and numbers.
 	function begin(start) {
 		if (start.run === state.run)
 			return;
-		Object.assign(state, {run: start.run, metrics: start.metrics ?? [], live: start.live, data: empty(start.rows), cells: null, boxes: [], changed: true});
+		Object.assign(state, {run: start.run, metrics: start.metrics ?? [], live: start.live, data: empty(start.rows), screen: start.screen, cells: null, boxes: [], changed: true});
+		state.map.chosen = null;
 		view.zoom = null;
 		byId("reset").disabled = true;
 		byId("ranges").lastElementChild.hidden = start.live;
 		byId("held").hidden = true;
 		if (!start.live)
 			range(0);
-		drawTree();
+		model();
 		byId("now").replaceChildren();
 		byId("charts").replaceChildren();
 		fetch("/api/v1/machine").then((reply) => reply.json()).then(machine).catch(() => {});
@@ -440,8 +295,9 @@ const live = ((page) => {
 		byId("below").querySelectorAll("details").forEach((each, i) => each.open = open[i] ?? false);
 		if (!state.data)
 			return;
-		drawTree();
+		model();
 		state.cells = null;
+		state.changed = true;
 		frame(true);
 	}
 
@@ -549,7 +405,7 @@ const live = ((page) => {
 
 	function start() {
 		document.addEventListener("click", (event) => {
-			const button = event.target.closest("button.explain"), item = event.target.closest("[role=treeitem]");
+			const button = event.target.closest("button.explain"), go = event.target.closest("button[data-place]");
 			const sampled = event.target.closest("button.samples"), dialog = event.target.closest("dialog");
 			if (button)
 				explain(button);
@@ -557,12 +413,17 @@ const live = ((page) => {
 				showSamples(state.boxes.find((each) => each.box.contains(sampled)).rows);
 			else if (dialog && (event.target === dialog || event.target.closest("button.close")))
 				dialog.close(); // a click on the backdrop or on the close button
-			else if (item && event.target.closest("i"))
-				unfold(item, item.getAttribute("aria-expanded") !== "true");
-			else if (item)
-				choose(item);
+			else if (go)
+				choose(go.dataset.place);
 		});
-		byId("tree").addEventListener("keydown", treeKeys);
+		state.draw = map.follow(byId("map"), () => state.data?.intervals.length && state.model, state.map, choose);
+		byId("key").innerHTML = map.key();
+		byId("search").oninput = filter;
+		byId("search").onkeydown = ({key}) => {
+			const [first] = state.map.found ?? [];
+			if (key === "Enter" && first !== undefined)
+				choose(first);
+		};
 		byId("pause").onclick = pause;
 		byId("reset").onclick = () => view.changed(view.zoom = null);
 		byId("ranges").onclick = ({target}) => target.dataset.range && range(+target.dataset.range);
@@ -574,15 +435,12 @@ const live = ((page) => {
 				each.setAttribute("aria-pressed", String(each === target));
 			frame(true);
 		};
-		const wide = matchMedia("(min-width: 900px)"), fold = () => byId("places").open = wide.matches;
-		wide.onchange = fold;
-		fold();
 		let width = 0;
 		new ResizeObserver(() => {
-			if (byId("charts").clientWidth !== width)
+			if (byId("face").clientWidth !== width)
 				frame(true);
-			width = byId("charts").clientWidth;
-		}).observe(byId("charts"));
+			width = byId("face").clientWidth;
+		}).observe(byId("face"));
 		onbeforeprint = () => {
 			state.boxes.forEach((each) => each.seen = each.dirty = true);
 			update();
@@ -594,8 +452,8 @@ const live = ((page) => {
 	// For tests: the windows that are kept, and the run to which they belong.
 	const held = () => state.data.intervals, run = () => state.run;
 
-	return {start, held, run, placesOf, treeMarkup, way, tables, explainMarkup, empty, marked, take, sum, shortSamples};
-})(typeof page === "object" ? page : require("./page.js"));
+	return {start, held, run, state, tableOf, explainMarkup, empty, marked, take, sum, shortSamples};
+})(typeof page === "object" ? page : require("./page.js"), typeof map === "object" ? map : require("./map.js").map);
 if (typeof document === "object")
 	live.start();
 else

@@ -6,6 +6,7 @@
 const page = (() => {
 	const MOST_POINTS = 2000; // points of a line; more are reduced to the smallest and largest value of equal spans
 	const BINS = 32; // bins in each octave
+	const COLORS = 8; // rows of a chart with a colour: the busiest ones
 	const MOVES = 20; // moves of a chart, at least, before it is drawn again
 	const HEIGHT = 200, LEFT = 74, RIGHT = 8, TOP = 10, BOTTOM = 24;
 
@@ -91,8 +92,14 @@ const page = (() => {
 			rows[i].quality[rows[i].quality.length - 1] = [name, reason];
 	}
 
-	// Rows of one metric share a chart.
-	const charts = (rows) => group(rows, (row) => JSON.stringify([row.family, row.name, row.unit]));
+	// Rows of one metric share a chart. Of many, the busiest come first.
+	const charts = (rows) => group(rows, (row) => JSON.stringify([row.family, row.name, row.unit])).map(busiest);
+	function busiest(rows) {
+		if (rows.length <= COLORS)
+			return rows;
+		const mean = (row) => row.values.reduce((sum, v) => sum + (finite(v) ? Math.abs(v) : 0), 0);
+		return rows.map((row) => [mean(row), row]).sort((a, b) => b[0] - a[0]).map(([, row]) => row);
+	}
 
 	// Collects windows in the form that the page of --html has.
 	function collect(windows) {
@@ -104,7 +111,8 @@ const page = (() => {
 				add(data, w);
 		const whole = totals.length ? totals : windows.slice(-1);
 		data.rows.forEach((row, i) => row.distribution = whole.at(-1)?.distributions?.[i]);
-		return {intervals: data.intervals, charts: charts(data.rows), totals: whole, rows: data.rows};
+		return {intervals: data.intervals, charts: charts(data.rows.filter((row) => !row.extra)), totals: whole, rows: data.rows, quality: data.quality,
+			screen: windows[0]?.screen};
 	}
 
 	// The intervals whose middle lies between two times, with the same part of the rows.
@@ -118,10 +126,15 @@ const page = (() => {
 
 	// Colours that are visible on white and on black.
 	function color(i) {
+		if (i >= COLORS)
+			return "hsl(210 6% 55%)";
 		const hue = (212 + i * 137.5) % 360;
 		return `hsl(${hue} 65% ${hue > 30 && hue < 200 ? 38 : 54}%)`;
 	}
-	const label = (row) => [row.place, row.role, row.filter].filter(Boolean).join(", ");
+	// `shown` and `named` come from the screen: map.js.
+	const label = (row) => row.shown ?? [row.named ?? row.place, row.role, row.filter].filter(Boolean).join(", ");
+	// A latency or ratio of a time in which nothing happened is no warning.
+	const harmless = (q) => q[0] === "unavailable" && /no events/.test(q[1] ?? "");
 
 	// Round steps of an axis.
 	function ticks(least, most, count) {
@@ -150,7 +163,7 @@ const page = (() => {
 					else if (v < least && v > -Infinity)
 						least = v;
 		const ceiling = Math.max(...rows.map((row) => row.ceiling ?? -Infinity));
-		if (ceiling > most && ceiling < most * 3)
+		if (ceiling > most && (rows[0].shown || ceiling < most * 3))
 			most = ceiling;
 		// Up to a line of the grid, so that the scale seldom changes on a live page.
 		most = most > least ? most : least + 1;
@@ -172,7 +185,7 @@ const page = (() => {
 			for (let i = 0, to; i < intervals.length; i = to) {
 				for (to = i + 1; to < intervals.length && same(row.quality[to], row.quality[i]); to++)
 					;
-				if (!row.quality[i])
+				if (!row.quality[i] || harmless(row.quality[i]))
 					continue;
 				const from = Math.max(g.x(intervals[i].time - intervals[i].interval), LEFT), wide = g.x(intervals[to - 1].time) - from;
 				out.push(`<rect class="shade" x="${from.toFixed(1)}" y="${TOP}" width="${Math.max(wide, 1).toFixed(1)}" ` +
@@ -194,7 +207,7 @@ const page = (() => {
 				path += `${drawing ? "L" : "M"}${xs[at]} ${Math.round(g.y(v) * 10) / 10}${drawing ? "" : "h0"}`;
 			drawing = finite(v);
 		}
-		return path ? `<path class="${kind}" stroke="${color(i)}" d="${path}"/>` : "";
+		return path ? `<path class="${kind}${i < COLORS ? "" : " rest"}" stroke="${color(i)}" d="${path}"/>` : "";
 	}
 
 	// The labels of a time axis: seconds since the start, or the time of day.
@@ -218,8 +231,8 @@ const page = (() => {
 
 	function lines(rows, intervals, g) {
 		const xs = intervals.map((w) => Math.round(g.x(w.time - w.interval / 2) * 10) / 10);
-		return rows.map((row, i) => line(row.least, xs, g, "most", i) + line(row.most, xs, g, "most", i) +
-			line(row.values, xs, g, "value", i)).join("");
+		return rows.map((row, i) => (i < COLORS ? line(row.least, xs, g, "most", i) + line(row.most, xs, g, "most", i) : "") +
+			line(row.values, xs, g, "value", i)).reverse().join("");
 	}
 
 	// A label that moves is shown only where it fits completely.
@@ -236,7 +249,8 @@ const page = (() => {
 		out += `<g class="times">${labels(g)}</g>`;
 		if (g.ceiling <= g.most && finite(g.ceiling))
 			out += `<path class="ceiling" d="M${LEFT} ${g.y(g.ceiling).toFixed(1)}H${width - RIGHT}"><title>ceiling ` +
-				`${text(human(g.ceiling, unit))}</title></path>`;
+				`${text(human(g.ceiling, unit))}</title></path><text x="${width - RIGHT}" y="${(g.y(g.ceiling) + 13).toFixed(1)}" ` +
+				`text-anchor="end">ceiling ${rows.every((row) => row.ceiling) ? "" : "of each direction "}${text(brief(g.ceiling, unit))}</text>`;
 		out += `<svg class="area" x="${LEFT}" width="${Math.max(width - LEFT - RIGHT, 0)}" height="${g.height}"><g class="lines" ` +
 			`transform="translate(${-LEFT} 0)">${lines(rows, intervals, g)}<g class="since"></g></g></svg>`;
 		return `<svg height="${g.height}" viewBox="0 0 ${width} ${g.height}" aria-hidden="true">${out}` +
@@ -260,14 +274,14 @@ const page = (() => {
 			list.push(`shaded: ${told[0]}${told.length > 1 ? `, and ${told.length - 1} more reasons` : ""}`);
 		if (span > 1)
 			list.push(`reduced: the smallest and largest of ${span} ${merged > 1 ? "means" : "intervals"}`);
-		return text(rows.some((row) => row.values.some(finite)) ? list.join("; ") : `no value: ${told[0] ?? ""}`);
+		return text(rows.some((row) => row.values.some(finite)) ? list.join("; ") : `no value: ${told[0] ?? "no events"}`);
 	}
 
 	function reasons(rows) {
 		const told = new Set();
 		for (const {quality} of rows)
 			for (let i = 0; i < quality.length; i++)
-				if (quality[i] && quality[i] !== quality[i - 1])
+				if (quality[i] && quality[i] !== quality[i - 1] && !harmless(quality[i]))
 					told.add(quality[i].filter(Boolean).join(": "));
 		return [...told];
 	}
@@ -276,10 +290,10 @@ const page = (() => {
 	function key(rows, at) {
 		if (rows.length < 2 && at === undefined)
 			return "";
-		return rows.slice(0, 24).map((row, i) => `<span>` + (rows.length < 2 ? "" :
+		return rows.slice(0, COLORS).map((row, i) => `<span>` + (rows.length < 2 ? "" :
 			`<svg class="swatch" width="12" height="3" aria-hidden="true"><rect width="12" height="3" fill="${color(i)}"/></svg>` +
 			text(label(row))) + (at === undefined ? "" : ` <b>${text(human(row.values[at], row.unit))}</b>`) +
-			`</span>`).join(" ") + (rows.length > 24 ? ` and ${rows.length - 24} more` : "");
+			`</span>`).join(" ") + (rows.length > COLORS ? ` <span>and ${rows.length - COLORS} more, grey</span>` : "");
 	}
 
 	function chart(rows, intervals, width, view) {
@@ -287,13 +301,14 @@ const page = (() => {
 		return `<p class="note">${notes(rows, intervals)}</p><div class="plot" ${some ? "" : "hidden "}tabindex="0" role="application" ` +
 			`aria-roledescription="chart" aria-label="${text(rows[0].name)} over time; left and right read values, plus and minus ` +
 			`zoom, Escape shows all">${some ? svg(rows, intervals, geometry(rows, intervals, width, view)) : ""}</div>` +
-			`<div class="key">${some ? key(rows) : ""}</div><div class="readout" aria-live="polite"></div>`;
+			`<div class="key">${some ? key(rows) : ""}</div><div class="readout" aria-live="polite"></div>` +
+			`<p class="downloads">Download <button class="csv">CSV</button> <button class="png">PNG</button></p>`;
 	}
 
 	// The text at the cursor, for an interval. With `clock` (see geometry()) it has the time of day.
 	function readout(rows, intervals, at, clock) {
 		const w = intervals[at];
-		const parts = rows.slice(0, 24).map((row) => {
+		const parts = rows.slice(0, COLORS).map((row) => {
 			const q = row.quality[at];
 			return `${rows.length > 1 ? `${text(label(row))}: ` : ""}<b>${text(human(row.values[at], row.unit))}</b>` +
 				(finite(row.most[at]) ? ` (${text(human(row.least[at], row.unit))} to ${text(human(row.most[at], row.unit))})` : "") +
@@ -440,13 +455,16 @@ const page = (() => {
 		return out;
 	}
 
-	// Chart, legend and notes of a metric. With `view.explain` its name is a button.
-	function metric(rows, intervals, width, view) {
+	// Chart, legend and notes of a metric, or of the rows of a place with their `title`. With `view.explain` its name is a button.
+	function metric(rows, intervals, width, view, title) {
 		const [first] = rows, place = rows.length < 2 && label(first) !== "all" ? label(first) : "";
 		const name = text(first.name).replace(/\./g, ".<wbr>");
 		const heading = view?.explain ? `<button class="explain" aria-haspopup="dialog" aria-label="Explain ${text(first.name)}" ` +
 			`data-name="${text(first.name)}" data-family="${text(first.family)}">${name}</button>` : name;
-		return `<h2>${heading} <small>${text(place)}</small></h2>` +
+		const names = [...new Set(rows.map((row) => row.name))].map((each) => `<code>${text(each)}</code>`).join(" ");
+		return `<h2>${title ? text(title) : `${heading} <small>${text(place)}</small>`}</h2>` +
+			(title ? `<p class="names">${view?.explain ? rows.map((row) => `<button class="explain" aria-haspopup="dialog" aria-label="Explain ${text(row.name)}" ` +
+				`data-name="${text(row.name)}" data-family="${text(row.family)}">${text(row.name)}</button>`).join(" ") : names}</p>` : "") +
 			(intervals.length > 1 || view?.explain ? chart(rows, intervals, width, view) : "") + histogram(rows, width);
 	}
 
@@ -482,6 +500,81 @@ const page = (() => {
 	}
 
 	// ---- the machine ----
+
+	// Numbers as a list: "0-3,8".
+	function ranges(ids) {
+		const list = [];
+		for (const id of [...ids].sort((a, b) => a - b))
+			if (list.length && list.at(-1)[1] === id - 1)
+				list.at(-1)[1] = id;
+			else
+				list.push([id, id]);
+		return list.map(([from, to]) => from === to ? from : `${from}-${to}`).join(",");
+	}
+
+	// ---- downloads ----
+
+	// The values of a chart, in the units of the library.
+	function csv(rows, intervals) {
+		const quoted = (s) => /[",\n]/.test(s) ? `"${s.replace(/"/g, '""')}"` : s;
+		const head = ["time", ...rows.map((row) => `${row.name} ${row.shown ? row.named ?? row.place : label(row)} (${row.unit})`)].map(quoted).join(",");
+		return `${head}\n${intervals.map((w, i) => [date(w), ...rows.map((row) => row.values[i] ?? "")].join(",")).join("\n")}\n`;
+	}
+
+	// Draws the SVG of a chart on a canvas, since the policy of the page allows no other image.
+	function paint(svg, title, names) {
+		const box = svg.getBoundingClientRect(), canvas = document.createElement("canvas"), scale = 2, to = canvas.getContext("2d");
+		canvas.width = box.width * scale, canvas.height = (box.height + 48) * scale;
+		to.scale(scale, scale);
+		const base = getComputedStyle(document.body), font = (size, bold) => `${bold ? "600 " : ""}${size} ${base.fontFamily}`;
+		to.fillStyle = base.backgroundColor;
+		to.fillRect(0, 0, box.width, box.height + 48);
+		to.fillStyle = base.color;
+		to.font = font("14px", true);
+		to.fillText(title, 8, 18);
+		let x = 8;
+		to.font = font("12px");
+		for (const [name, fill] of names) {
+			to.fillStyle = fill;
+			to.fillRect(x, box.height + 36, 12, 3);
+			to.fillStyle = base.color;
+			to.fillText(name, x + 16, box.height + 41);
+			x += to.measureText(name).width + 32;
+		}
+		for (const each of svg.querySelectorAll("path, rect, text")) {
+			const style = getComputedStyle(each), matrix = each.getScreenCTM();
+			if (style.visibility === "hidden" || !matrix)
+				continue;
+			to.save();
+			if (each.closest(".area")) {
+				to.beginPath();
+				to.rect(LEFT, 24, box.width - LEFT - RIGHT, box.height);
+				to.clip();
+			}
+			to.setTransform(matrix.a * scale, 0, 0, matrix.d * scale, (matrix.e - box.left) * scale, (matrix.f - box.top + 24) * scale);
+			to.globalAlpha = each.tagName === "rect" ? +style.fillOpacity : +style.strokeOpacity;
+			to.fillStyle = style.fill, to.strokeStyle = style.stroke, to.lineWidth = parseFloat(style.strokeWidth) || 1;
+			to.setLineDash(style.strokeDasharray === "none" ? [] : style.strokeDasharray.split(/[ ,]+/).map(parseFloat));
+			const at = (name) => +each.getAttribute(name);
+			if (each.tagName === "path") {
+				to.stroke(new Path2D(each.getAttribute("d")));
+			} else if (each.tagName === "rect") {
+				to.fillRect(at("x"), at("y"), at("width"), at("height"));
+			} else {
+				to.font = font(style.fontSize), to.textAlign = {middle: "center", end: "right"}[each.getAttribute("text-anchor")] ?? "left";
+				to.fillText(each.textContent, at("x"), at("y"));
+			}
+			to.restore();
+		}
+		return canvas;
+	}
+
+	function save(blob, name) {
+		const a = document.createElement("a");
+		a.href = URL.createObjectURL(blob), a.download = name;
+		a.click();
+		setTimeout(() => URL.revokeObjectURL(a.href), 10000);
+	}
 
 	// A range of names: "uncore_imc_{0-7}".
 	function names(list) {
@@ -598,6 +691,8 @@ const page = (() => {
 	function follow(box, rows, intervals, view) {
 		const [plot, told, note, names] = [".plot", ".readout", ".note", ".key"].map((name) => box.querySelector(name));
 		const [bins, bar] = [box.querySelector(".bins"), box.querySelector(".bars")];
+		const title = box.querySelector("h2").firstChild.textContent.trim() || rows[0].name;
+		const name = `uncore-${title.replace(/[^\w.]+/g, "-")}`;
 		let width = box.clientWidth, at = null, from = null, shown = span(intervals, view), base = null, pointer = null; // `at`: the middle of an interval
 		const put = (where, markup) => where.told === markup || (where.innerHTML = where.told = markup);
 		const time = (event) => Math.min(Math.max(shown.begin + (event.clientX - plot.getBoundingClientRect().left - LEFT) /
@@ -613,6 +708,13 @@ const page = (() => {
 			line?.setAttribute("transform", `translate(${seen ? x(at).toFixed(1) : 0} 0)`);
 			put(told, at === null ? "" : readout(rows, intervals, index(at), view.clock));
 		};
+		// All charts show the same time.
+		const follower = {box, move: (t) => {
+			if (at !== t)
+				at = t, cursor();
+		}};
+		view.followers = [...(view.followers ?? []).filter((each) => each.box.isConnected), follower];
+		const move = (t) => view.followers.forEach((each) => each.move(t));
 		// If only the time has advanced, the drawing moves to the left, and only new intervals are drawn.
 		const moved = (cut, g) => {
 			const area = plot.querySelector(".lines"), equal = ["least", "most", "width", "height", "ceiling"];
@@ -648,13 +750,13 @@ const page = (() => {
 		};
 		const show = (t) => {
 			const w = intervals[index(t)], {zoom} = view;
-			at = w.time - w.interval / 2;
-			if (zoom && (at < zoom[0] || at > zoom[1])) {
-				const by = at < zoom[0] ? at - zoom[0] - w.interval : at - zoom[1] + w.interval;
+			const to = w.time - w.interval / 2;
+			if (zoom && (to < zoom[0] || to > zoom[1])) {
+				const by = to < zoom[0] ? to - zoom[0] - w.interval : to - zoom[1] + w.interval;
 				view.zoom = [zoom[0] + by, zoom[1] + by];
 				view.changed();
 			}
-			cursor();
+			move(to);
 		};
 		const zoom = (to) => {
 			view.zoom = to;
@@ -694,7 +796,7 @@ const page = (() => {
 		plot.onpointercancel = () => from = null;
 		plot.onpointerleave = () => {
 			if (from === null && document.activeElement !== plot)
-				at = null, cursor();
+				move(null);
 		};
 		plot.ondblclick = () => zoom(null);
 		plot.onkeydown = (event) => {
@@ -711,7 +813,16 @@ const page = (() => {
 			else if (factor)
 				zoom(zoomed(intervals, view, at === null || at < shown.begin || at > shown.end ? middle : at, factor));
 			else
-				at = null, zoom(null);
+				move(null), zoom(null);
+		};
+		box.querySelector(".csv").onclick = () => {
+			const cut = part(rows, intervals, shown.begin, shown.end);
+			save(new Blob([csv(cut.rows, cut.intervals)], {type: "text/csv"}), `${name}.csv`);
+		};
+		box.querySelector(".png").onclick = () => {
+			const drawn = plot.querySelector("svg"), names = rows.slice(0, COLORS).map((row, i) => [label(row), color(i)]);
+			if (drawn)
+				paint(drawn, title, names).toBlob((blob) => save(blob, `${name}.png`));
 		};
 		return draw;
 	}
@@ -732,6 +843,7 @@ const page = (() => {
 		return boxes.filter(([box]) => box.querySelector(".plot")).map(([box, rows]) => follow(box, rows, data.intervals, view));
 	}
 
+	const hooks = []; // called with the data of a page of --html
 	function start() {
 		const all = (kind) => [...document.querySelectorAll(`script.${kind}`)].map((s) => JSON.parse(s.textContent));
 		const [about] = all("about"), charts = document.getElementById("charts");
@@ -739,16 +851,19 @@ const page = (() => {
 			return; // this is the live page
 		const data = collect(all("window")), below = document.createElement("div"), whole = document.createElement("button");
 		let width = 0, boxes = [];
+		const more = [];
 		const view = {zoom: null, changed: () => {
 			whole.hidden = !view.zoom;
 			const wide = charts.firstElementChild?.clientWidth;
 			boxes.forEach((each) => each(wide));
+			more.forEach((each) => each());
 		}};
 		whole.textContent = "Show all of the time";
 		whole.className = "whole";
 		whole.hidden = true;
 		whole.onclick = () => view.changed(view.zoom = null);
 		charts.before(whole);
+		hooks.forEach((hook) => hook(data, about, view, (draw) => more.push(draw)));
 		below.innerHTML = data.totals.map((total) => samples(data.rows, total)).join("") + machine(about);
 		document.querySelector("main").append(below);
 		new ResizeObserver(() => {
@@ -761,7 +876,7 @@ const page = (() => {
 		}).observe(charts);
 	}
 
-	return {start, begin, add, charts, collect, part, span, zoomed, metric, chart, histogram, joined, readout, samples, machine, tree,
+	return {hooks, ranges, harmless, csv, busiest, part, start, begin, add, charts, collect, span, zoomed, metric, chart, histogram, joined, readout, samples, machine, tree,
 		findings, follow, tableOf, group, names, label, reasons, text, finite, human, timeOfDay, reduce};
 })();
 if (typeof document === "object")

@@ -470,6 +470,7 @@ int stat_run(struct cli *cli, struct stat_options *o)
 	if (cli->replay && cli->replay->show && !o->request.when.interval_ns)
 		o->request.when.interval_ns = cli->replay->interval_ns;
 	o->request.levels = o->print.output->levels;
+	o->request.extra = o->print.output->extra;
 	o->print.about = machine_document;
 	print_init(&p, cli, &o->request, &o->print);
 	return print_close(&p, stat_count(cli, o, &p.sink));

@@ -269,6 +269,8 @@ int plan_make(struct cli *cli, const struct request *request, bool rounds,
 		err = uncore_monitor_set_rounds(m);
 	if (!err && request->cheap && request->when.interval_ns >= NS_PER_S && !request->sample_ns)
 		err = uncore_monitor_set_cheap(m);
+	if (!err && request->extra && !request->sample_ns)
+		err = uncore_monitor_set_extra_rows(m);
 	if (!err && request->sample_ns)
 		err = uncore_monitor_set_short_samples(m, (double)request_above(request) / 100);
 	for (size_t i = 0; !err && i < REQUEST_FILTERS; i++)

@@ -45,6 +45,7 @@ struct request {
 	bool cheap;
 	bool tree;          /* rows of all levels, from the machine to the port */
 	bool power;         /* beside the headline metrics also what is in watts */
+	bool extra;         /* rows for a picture of the machine: uncore_monitor_set_extra_rows() */
 	uint64_t sample_ns; /* length of short samples; 0: none */
 	uint64_t above;     /* 0: 80, see request_above() */
 	bool verbose;       /* all notes are printed, and late intervals */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* A page that contains its data, its style (web/page.css) and its script (web/page.js), and loads
- * nothing. It has a head, then each window as JSON, and the last window also as a table, which
- * needs no script. Each window is written at once, so that a run that is killed leaves a page that
- * can be read. After each MERGE_AFTER windows a window has twice as many intervals, so that the
- * page of a long run stays small. The second half of the time still has MERGE_AFTER windows, which
- * is more than a screen shows. */
+/* A page that contains its data, style (web/page.css) and scripts (web/page.js, web/map.js),
+ * and loads nothing. It has a head, then each window as JSON, and the last window also as a
+ * table, which needs no script. Each window is written at once, so that a run that is killed
+ * leaves a page that can be read. After each MERGE_AFTER windows a window has twice as many
+ * intervals, so that the page of a long run stays small. The second half of the time still has
+ * MERGE_AFTER windows, which is more than a screen shows. */
 #include <math.h>
 #include <string.h>
 
@@ -15,7 +15,7 @@
 #define MERGE_AFTER 2000
 
 /* Made by tools/embed.py. */
-extern const char web_page_css[], web_page_js[];
+extern const char web_map_js[], web_page_css[], web_page_js[];
 
 /* Escapes text for markup, or with `json` for a script element, in which '<' is not allowed. */
 static void put_escaped(struct buffer *to, const char *text, bool json)
@@ -72,8 +72,8 @@ void html_output_begin(struct out *out, json_t *about)
 		"<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
 		"<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
 		"style-src 'unsafe-inline'; script-src 'unsafe-inline'\">\n"
-		"<title>uncore</title>\n<style>\n%s</style>\n<script>\n%s</script>\n<main>\n<h1>uncore</h1>\n",
-		web_page_css, web_page_js);
+		"<title>uncore</title>\n<style>\n%s</style>\n<script>\n%s%s</script>\n<main>\n<h1>uncore</h1>\n",
+		web_page_css, web_page_js, web_map_js);
 	if (s->simulated)
 		buffer_puts(to,
 			    "<p class=\"simulated\">SIMULATED: no counter of this machine.</p>\n");
@@ -89,14 +89,17 @@ void html_output_begin(struct out *out, json_t *about)
 	put_json(to, "about", about);
 }
 
-/* Puts a window. The first one has the list of rows, and the last one the distributions. */
+/* Puts a window. The first one has the list of rows and the screen, and the last one the
+ * distributions. */
 static void put_window(struct out *out, bool last)
 {
 	json_t *quality = windows_quality(out->html.next, &out->html.quality);
 	json_t *window = windows_take(out->html.next, out, last);
 
-	if (!out->html.written++)
+	if (!out->html.written++) {
 		json_object_set_new(window, "rows", windows_rows(out));
+		json_object_set_new(window, "screen", windows_screen(out));
+	}
 	if (quality)
 		json_object_set_new(window, "quality", quality);
 	put_json(out->to, "window", window);
@@ -130,6 +133,8 @@ static void put_totals(struct out *out)
 		char unit[OUT_UNIT_ROOM];
 		double scale = out_rate_unit(row, unit);
 
+		if (row->extra)
+			continue;
 		out_place(&place, row->place);
 		if (row->reason)
 			human_text(&note, row->reason);

@@ -21,7 +21,7 @@ const struct output outputs[] = {
 	{"json", 'j', "JSON; for rows, one object in each line", .record = json_output_record,
 	 .document = json_output_document},
 	{"html", 0, "A page for a browser: charts over time, the machine, findings",
-	 .begin = html_output_begin, .window = html_output_window},
+	 .begin = html_output_begin, .window = html_output_window, .extra = true},
 	{"memory", .window = view_output_window, .view = &memory_view, .sorts = memory_sorts,
 	 .levels = 1u << UNCORE_LEVEL_MACHINE | 1u << UNCORE_LEVEL_SOCKET |
 		   1u << UNCORE_LEVEL_NODE | 1u << UNCORE_LEVEL_CHANNEL},

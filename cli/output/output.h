@@ -47,6 +47,7 @@ struct output {
 	 * preset with this output is printed as records. `texts` keeps them. NULL: nothing. */
 	void (*add)(const struct out *out, const struct uncore_row *row, struct field *fields,
 		    struct buffer *texts);
+	bool extra; /* it has a picture of the machine, from rows of request.extra */
 };
 
 extern const struct output outputs[];

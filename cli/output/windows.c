@@ -7,6 +7,7 @@
 
 #include "base/cli.h"
 #include "output/output.h"
+#include "output/screen.h"
 
 struct windows {
 	uint64_t intervals; /* in it */
@@ -48,6 +49,8 @@ static json_t *row_record(const struct uncore_row *row)
 		{"port", place_value(row->place, PLACE_PORT)},
 		{"pmu", place_value(row->place, PLACE_PMU)}));
 	place_add(row->place, more);
+	if (row->extra)
+		json_object_set_new(record, "extra", json_true());
 	json_add(record, more);
 	return record;
 }
@@ -59,6 +62,23 @@ json_t *windows_rows(const struct out *out)
 	for (size_t i = 0; i < out->row_count; i++)
 		json_push(rows, row_record(out->rows[i].row));
 	return rows;
+}
+
+static const struct uncore_row *row_at(const void *context, size_t i)
+{
+	return ((const struct out *)context)->rows[i].row;
+}
+
+json_t *windows_screen(const struct out *out)
+{
+	const struct screen_rows rows = {row_at, out, out->row_count};
+	struct screen s;
+	json_t *document;
+
+	screen_make(&s, out->setup.machine, &rows);
+	document = screen_document(&s);
+	screen_free(&s);
+	return document;
 }
 
 static json_t *real(double value)

@@ -29,5 +29,7 @@ json_t *windows_quality(const struct windows *w, struct buffer *said);
 json_t *windows_distributions(struct out *out);
 /* The list of rows, with what is the same in all windows. */
 json_t *windows_rows(const struct out *out);
+/* What a person sees of the machine: screen_document() of these rows. */
+json_t *windows_screen(const struct out *out);
 
 #endif

@@ -164,10 +164,10 @@ static json_t *start_document(struct live *l)
 		if (shown)
 			json_push(metrics, json_metric(m));
 	}
-	return json_record(RECORD({"schema", value_count(JSON_SCHEMA)}, {"run", value_text(l->run)},
-				  {"live", value_flag(!l->whole)},
-				  {"rows", value_json(windows_rows(&l->out))},
-				  {"metrics", value_json(metrics)}));
+	return json_record(RECORD(
+		{"schema", value_count(JSON_SCHEMA)}, {"run", value_text(l->run)},
+		{"live", value_flag(!l->whole)}, {"rows", value_json(windows_rows(&l->out))},
+		{"screen", value_json(windows_screen(&l->out))}, {"metrics", value_json(metrics)}));
 }
 
 /* Rounds to six digits: charts and tables show fewer, and the text is half as long. */

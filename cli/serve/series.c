@@ -243,7 +243,12 @@ static void find_rows(struct series_set *set, const struct uncore *u,
 	for (size_t i = 0; i < set->series_count; i++)
 		set->series[i].row = SERIES_NONE;
 	for (size_t i = 0; i < set->row_count; i++) {
-		size_t series = find_series(set, u, uncore_sample_row(sample, i));
+		const struct uncore_row *row = uncore_sample_row(sample, i);
+		size_t series;
+
+		if (row->extra)
+			continue;
+		series = find_series(set, u, row);
 
 		/* The same metric at two levels may have the same row twice. */
 		if (set->series[series].row == SERIES_NONE)

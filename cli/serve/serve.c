@@ -389,6 +389,9 @@ static int take_options(struct serve *s, int argc, char **argv)
 	parse(s, argc, argv);
 	if (!s->http_setup.listen && has_port(s))
 		s->http_setup.listen = LISTEN;
+#ifdef UNCORE_DASHBOARD
+	s->o.request.extra = s->http_setup.listen;
+#endif
 	if (s->config && s->config != config)
 		cli_error("--config must be written in full");
 	else if (s->o.request.when.command)
@@ -452,7 +455,7 @@ static int put_machine(struct serve *s)
 }
 
 /* tools/embed.py makes these of the files in web/. */
-extern const char web_live_html[], web_live_js[], web_page_css[], web_page_js[];
+extern const char web_live_html[], web_live_js[], web_map_js[], web_page_css[], web_page_js[];
 
 static void add_pages(struct serve *s)
 {
@@ -461,6 +464,7 @@ static void add_pages(struct serve *s)
 #ifdef UNCORE_DASHBOARD
 		{"/", "text/html; charset=utf-8", web_live_html},
 		{"/live.js", "text/javascript; charset=utf-8", web_live_js},
+		{"/map.js", "text/javascript; charset=utf-8", web_map_js},
 		{"/page.js", "text/javascript; charset=utf-8", web_page_js},
 		{"/page.css", "text/css; charset=utf-8", web_page_css},
 #endif

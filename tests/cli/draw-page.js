@@ -10,12 +10,15 @@ const page = own.exports;
 const data = page.collect(scripts.filter((s) => s[1] === "window").map((s) => JSON.parse(s[2])));
 const about = JSON.parse(scripts.find((s) => s[1] === "about")[2]);
 
+const model = page.map.model(data.screen, data.rows, about.topology);
+process.stdout.write(page.map.draw(model, 900, {chosen: "0"}) + page.map.words(model).replace(/<button[^>]*>|<\/button>/g, ""));
+
 for (const rows of data.charts) {
 	process.stdout.write(page.metric(rows, data.intervals, 600));
 	process.stdout.write(page.readout(rows, data.intervals, data.intervals.length - 1));
 }
 process.stdout.write(data.totals.map((total) => page.samples(data.rows, total)).join("") + page.machine(about));
 data.rows.forEach((row, i) => {
-	if (!row.event)
+	if (!row.event && !row.extra)
 		process.stdout.write(`<td class="total">${page.human(data.totals.at(-1).values[i], row.unit)}</td>`);
 });

@@ -10,9 +10,9 @@ import re
 import sys
 
 ELEMENTS = set("html meta main title style script noscript h1 h2 p dl dt dd div table caption tr th td small span b svg "
-               "path text rect g section details summary ul li br wbr code".split())
+               "path text rect g section details summary ul li br wbr code button tspan".split())
 ATTRIBUTES = set("lang charset name content http-equiv class id type tabindex hidden role aria-roledescription aria-label aria-live aria-hidden "
-                 "height width viewbox transform d x y fill stroke text-anchor visibility".split())
+                 "height width viewbox transform d x y fill stroke text-anchor visibility data-place aria-pressed rx".split())
 OPEN = {"html", "meta", "main", "br", "wbr"}  # without an end
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
 
@@ -67,8 +67,9 @@ def main():
         "about": json.loads(page.texts("script", **{"class": "about"})[0]),
         "facts": dict(zip(page.texts("dt"), page.texts("dd"))),
         "cells": [text.strip() for text in numbers],
-        "drawn": {"h2": len(drawn.texts("h2")), "histograms": len(drawn.texts("svg", **{"class": "histogram"})), "svg": len(drawn.texts("svg")) - sum(len(drawn.texts("svg", **{"class": name})) for name in ("swatch", "area")),
-                  "lines": len(drawn.texts("path", **{"class": "value"})),
+        "drawn": {"h2": len(drawn.texts("h2")), "histograms": len(drawn.texts("svg", **{"class": "histogram"})), "svg": len(drawn.texts("svg")) - sum(len(drawn.texts("svg", **{"class": name})) for name in ("swatch", "area", "map")),
+                  "places": len([1 for name, attrs, _ in drawn.elements if name == "g" and "data-place" in attrs]),
+                  "lines": len(drawn.texts("path", **{"class": "value"}) + drawn.texts("path", **{"class": "value rest"})),
                   "cells": drawn.texts("td", **{"class": "total"})},
     }))
 
