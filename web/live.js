@@ -387,7 +387,7 @@ const live = ((page, map) => {
 	async function showSamples(all) {
 		const rows = all.slice(0, 24), box = byId("samples"), last = state.data.intervals.at(-1);
 		const clock = last.wall_ns / 1e9 - last.time + state.data.shift;
-		const replies = await Promise.all(rows.map((row) => fetch(`/api/v1/samples?row=${state.data.rows.indexOf(row)}`)
+		const replies = await Promise.all(rows.map((row) => fetch(`/api/v1/samples?row=${state.data.rows.indexOf(row.of ?? row)}`)
 			.then((reply) => reply.ok ? reply.json() : null))).catch(() => [null]);
 		const close = `<button class="close" aria-label="Close">×</button>`;
 		box.showModal();

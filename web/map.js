@@ -74,6 +74,9 @@ const map = ((page) => {
 		return own.length > 1 ? own : [line];
 	}
 
+	// A PMU that is not of certain devices, such as one that counts all of a socket.
+	const isWhole = (line) => line.kind === "unit" && Object.values(line.cells).some((row) => row.pmu === line.label);
+
 	const between = (line) => line.kind !== "link" || /socket/.test(bare(line));
 
 	function socket(lines, id, only, topology) {
@@ -109,9 +112,12 @@ const map = ((page) => {
 
 	// Three digits and the unit; without the unit, GB/s.
 	function brief(v, unit) {
-		const [number, word] = human(v, unit).split(" ");
-		const value = +number.replace(/,/g, "");
-		return finite(v) ? `${v === 0 ? "0" : value.toPrecision(3).includes("e") ? number : value.toPrecision(3)} ${word ?? ""}`.trim() : "-";
+		if (!finite(v))
+			return "-";
+		// Rounding may make the next prefix necessary.
+		const [number, word = ""] = human(+v.toPrecision(3), unit).split(" "), prefix = word.length > unit.length ? "nµm kMGT".indexOf(word[0]) - 3 : 0;
+		const three = (v * (unit === "ratio" ? 100 : 1) / 1000 ** prefix).toPrecision(3);
+		return `${v === 0 ? "0" : three.includes("e") ? number : three} ${word}`.trim();
 	}
 	const giga = (v) => !finite(v) ? "-" : v < 5e6 ? "0" : (v / 1e9).toFixed(v < 9.995e9 ? 2 : v < 99.95e9 ? 1 : 0);
 
@@ -146,8 +152,7 @@ const map = ((page) => {
 	}
 
 	const place = (id, label, s, inside) => `<g class="place${s.chosen === id ? " chosen" : ""}${s.found && !s.found.has(id) ? " other" : ""}" data-place="${id}" role="button" ` +
-		`tabindex="${s.stop === id ? 0 : -1}" aria-label="${text(label)}" aria-pressed="${s.chosen === id}">` +
-		`${inside}<title>${text(label)}</title></g>`;
+		`tabindex="${s.stop === id ? 0 : -1}" aria-pressed="${s.chosen === id}"><title>${text(label)}</title>${inside}</g>`;
 
 	// A bar for each channel, or one for all of a memory. Returns its markup and height.
 	function memory({view, sum, parts}, w, s) {
@@ -194,7 +199,7 @@ const map = ((page) => {
 		});
 		out += rect(x, y + 34, w, h - 34, `box edge ${isIdle(line) ? "idle" : tint(share)}`, 7);
 		out += put(cx, y + 51, words === LINK ? bare(line) : line.label, room, {bold: true, anchor: "middle"}) +
-			(words === LINK ? "" : put(cx, y + 66, line.detail.split(", ").find((each) => each !== line.label) || line.view.title, room, {size: 11, dim: true, anchor: "middle"}));
+			(words === LINK ? "" : put(cx, y + 66, line.detail.split(", ").find((each) => each !== line.label) || (isWhole(line) ? "not by device" : line.view.title), room, {size: 11, dim: true, anchor: "middle"}));
 		at = words === LINK ? y + 68 : y + 84;
 		for (const name of one) {
 			out += put(cx, at, `${words[name]} ${brief(valueOf(cells[name]), cells[name].unit)}`, room, {anchor: "middle"});
@@ -317,6 +322,11 @@ const map = ((page) => {
 
 	function totals(m) {
 		const tiles = [];
+		// A guest whose devices count themselves has no row of all of them.
+		const devices = m.guest ? m.sockets.flatMap((s) => s.devices.map(({line}) => line)) : [];
+		for (const name of ["in", "out"].filter((each) => devices.some((line) => line.cells[each])))
+			tiles.push([brief(devices.reduce((sum, line) => sum + (valueOf(line.cells[name]) ?? 0), 0), "B/s"),
+				`${devices[0].view.title}: sum ${(devices[0].view.columns[name] ?? name).toLowerCase()}`, devices[0]]);
 		for (const line of m.machine.filter((each) => moves(each) || each.cells.total?.unit === "W")) {
 			const {cells, view} = line, share = shareOf(line);
 			const named = (name) => (view.columns[name] ?? name).toLowerCase();
@@ -343,7 +353,7 @@ const map = ((page) => {
 	function words(m) {
 		const some = m.lines.filter((line) => line.kind !== "machine" && moves(line)), parts = [];
 		const hot = some.filter((line) => finite(shareOf(line)) && !isIdle(line)).sort((a, b) => shareOf(b) - shareOf(a));
-		const devices = m.sockets.flatMap((s) => s.devices.map(({line}) => line)).filter((line) => finite(trafficOf(line))).sort((a, b) => trafficOf(b) - trafficOf(a));
+		const devices = m.sockets.flatMap((s) => s.devices.map(({line}) => line)).filter((line) => !isWhole(line) && finite(trafficOf(line))).sort((a, b) => trafficOf(b) - trafficOf(a));
 		const how = (line) => {
 			const name = ["total", "in", "out"].filter((each) => finite(shareOfRow(line.cells[each]))).sort((a, b) => shareOfRow(line.cells[b]) - shareOfRow(line.cells[a]))[0];
 			const what = name && name !== "total" ? `${brief(valueOf(line.cells[name]), line.cells[name].unit)} ${(line.view.columns[name] ?? name).toLowerCase()}` : brief(trafficOf(line), "B/s");
@@ -397,7 +407,7 @@ const map = ((page) => {
 		for (const line of linesOf(m, id)) {
 			const named = ["total", "in", "out"].filter((name) => line.cells[name]), {columns} = line.view;
 			const as = (name) => ({...line.cells[name], shown: (columns[name] ?? name).toLowerCase(), of: line.cells[name]});
-			const own = `${line.i}` === id, title = line.kind === "machine" || line.kind === "socket" ? line.view.title : own ? "" : line.label;
+			const own = `${line.i}` === id, title = line.kind === "machine" || line.kind === "socket" || line.view.screen === "gpus" ? line.view.title : own ? "" : line.label;
 			const named_ = (names) => {
 				const words = names.map((name) => (columns[name] ?? name).toLowerCase()).join(", ");
 				return title ? `${title}: ${words}` : words[0].toUpperCase() + words.slice(1);
@@ -428,7 +438,7 @@ const map = ((page) => {
 				`<td>${most ? of(most[0]) : "-"}<small>${share}${when}</small></td></tr>`;
 		};
 		return `<div class="wide" tabindex="0"><table class="numbers"><tr><td></td>${rows.some((row) => row.now === undefined) ? `<th scope="col">now</th>` : ""}<th scope="col">mean</th><th scope="col">p99</th><th scope="col">max</th></tr>` +
-			`${rows.map(line).join("")}</table></div>`;
+			`${rows.slice(0, 8).map(line).join("")}</table></div>`;
 	}
 
 	// The ids of the places whose names have all the words.
@@ -437,7 +447,8 @@ const map = ((page) => {
 		if (!wanted.length)
 			return null;
 		const fits = (line) => wanted.every((word) => `${nameOf(line)} ${line.detail} ${line.view.title}`.toLowerCase().includes(word));
-		const lines = m.lines.filter((line) => [line, ...line.below].some(fits));
+		// Those above them are found, too, but later.
+		const lines = [...m.lines.filter(fits), ...m.lines.filter((line) => line.below.some(fits))];
 		return new Set(lines.map((line) => `${line.i}`));
 	}
 

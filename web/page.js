@@ -255,7 +255,7 @@ const page = (() => {
 			`transform="translate(${-LEFT} 0)">${lines(rows, intervals, g)}<g class="since"></g></g></svg>`;
 		return `<svg height="${g.height}" viewBox="0 0 ${width} ${g.height}" aria-hidden="true">${out}` +
 			`<rect class="drag" visibility="hidden" y="${TOP}" height="${g.bottom - TOP}"/>` +
-			`<path class="cursor" visibility="hidden" d="M0 ${TOP}V${g.bottom}"/></svg>`;
+			`</svg><div class="cursor" hidden></div>`; // above the drawing, which then need not be painted again
 	}
 
 	// Notes below a chart.
@@ -691,7 +691,7 @@ const page = (() => {
 	function follow(box, rows, intervals, view) {
 		const [plot, told, note, names] = [".plot", ".readout", ".note", ".key"].map((name) => box.querySelector(name));
 		const [bins, bar] = [box.querySelector(".bins"), box.querySelector(".bars")];
-		const title = box.querySelector("h2").firstChild.textContent.trim() || rows[0].name;
+		const title = box.querySelector("h2")?.textContent.trim() || rows[0].name;
 		const name = `uncore-${title.replace(/[^\w.]+/g, "-")}`;
 		let width = box.clientWidth, at = null, from = null, shown = span(intervals, view), base = null, pointer = null; // `at`: the middle of an interval
 		const put = (where, markup) => where.told === markup || (where.innerHTML = where.told = markup);
@@ -704,8 +704,10 @@ const page = (() => {
 		};
 		const cursor = () => {
 			const line = plot.querySelector(".cursor"), seen = at !== null && at >= shown.begin && at <= shown.end;
-			line?.setAttribute("visibility", seen ? "visible" : "hidden");
-			line?.setAttribute("transform", `translate(${seen ? x(at).toFixed(1) : 0} 0)`);
+			if (line) {
+				line.hidden = !seen;
+				line.style.transform = `translateX(${seen ? x(at).toFixed(1) : 0}px)`;
+			}
 			put(told, at === null ? "" : readout(rows, intervals, index(at), view.clock));
 		};
 		// All charts show the same time.
