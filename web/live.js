@@ -12,13 +12,12 @@ const live = ((page, map) => {
 
 	const word = (q) => q && page.harmless(q) ? `<em class="dim">no events</em>` : q ? `<em class="quality" title="${text(q.filter(Boolean).join(": "))}">${text(q[0])}</em>` : "";
 
-	// The cell of a number: value, share of the ceiling, quality.
-	function cellMarkup(row) {
-		const v = row.values.at(-1), share = finite(row.ceiling) && row.ceiling > 0 && finite(v) ? v / row.ceiling : null;
-		return `<b>${text(human(v, row.unit))}</b>` + (share === null ? "" :
-			`<span class="share"><svg viewBox="0 0 100 4" preserveAspectRatio="none" aria-hidden="true"><rect class="${share > 0.8 ? "high" : ""}" ` +
-			`width="${(Math.min(Math.max(share, 0), 1) * 100).toFixed(1)}" height="4"/></svg> ` +
-			`<small>${(share * 100).toFixed(0)} %<span class="hidden"> of the ceiling</span></small></span>`) + word(row.quality.at(-1));
+	// The cells of a number: the value with its quality, and the share of the ceiling.
+	const valueMarkup = (row) => `<b>${text(human(row.values.at(-1), row.unit))}</b>${word(row.quality.at(-1))}`;
+	function shareMarkup(row) {
+		const v = row.values.at(-1), share = row.ceiling > 0 && finite(v) ? v / row.ceiling : null;
+		return share === null ? "" : `<span class="share"><svg viewBox="0 0 100 4" preserveAspectRatio="none" aria-hidden="true"><rect class="${share > 0.8 ? "high" : ""}" ` +
+			`width="${(Math.min(Math.max(share, 0), 1) * 100).toFixed(1)}" height="4"/></svg> <small>${(share * 100).toFixed(0)} %</small></span>`;
 	}
 
 	const nameButton = (row) => `<button class="explain" aria-haspopup="dialog" data-name="${text(row.name)}" data-family="${text(row.family)}" ` +
@@ -28,9 +27,9 @@ const live = ((page, map) => {
 	function tableOf(rows) {
 		const lines = rows.map((row, i) => row.extra ? "" : `<tr data-line="${i}"><th scope="row">${nameButton(row)}</th>` +
 			`<td><button class="go" data-place="m${i}" aria-label="Chart of ${text(row.name)}, ${text(label(row))}">${text(label(row))}</button></td>` +
-			`<td data-row="${i}">${cellMarkup(row)}</td></tr>`);
+			`<td data-row="${i}">${valueMarkup(row)}</td><td>${shareMarkup(row)}</td></tr>`);
 		return `<div class="wide" tabindex="0" role="region" aria-label="All metrics"><table><caption>All metrics</caption><tr><th scope="col">Metric</th>` +
-			`<th scope="col">Place</th><th scope="col">Now</th></tr>${lines.join("")}</table></div><p class="note"></p>`;
+			`<th scope="col">Place</th><th scope="col">Now</th><th scope="col">Of the ceiling</th></tr>${lines.join("")}</table></div><p class="note"></p>`;
 	}
 
 	// The charts of the chosen place: {title, rows}; without a title they are of one metric.
@@ -128,7 +127,10 @@ const live = ((page, map) => {
 		const {data, model, map: s} = state, [name, detail] = s.chosen?.startsWith("m") ? ["", ""] : map.titleOf(model, s.chosen ?? "");
 		if (!state.cells) {
 			byId("now").innerHTML = tableOf(data.rows);
-			state.cells = [...document.querySelectorAll("#now td[data-row]")].map((cell) => [cell, data.rows[cell.dataset.row]]);
+			state.cells = [...document.querySelectorAll("#now td[data-row]")].flatMap((cell) => {
+				const row = data.rows[cell.dataset.row];
+				return [[cell, row, valueMarkup], [cell.nextElementSibling, row, shareMarkup]];
+			});
 			filter();
 		}
 		say(byId("chosen"), name);
@@ -147,7 +149,7 @@ const live = ((page, map) => {
 			const box = document.createElement("section");
 			box.className = "chart";
 			byId("charts").append(box);
-			state.boxes.push(box.chart = {box, rows, title, seen: false, dirty: true});
+			state.boxes.push(box.chart = {box, rows, title, seen: state.boxes.length < 2, dirty: true});
 			state.seen.observe(box);
 		}
 		for (const each of state.boxes) {
@@ -183,8 +185,8 @@ const live = ((page, map) => {
 			layout();
 		const width = state.boxes[0]?.box.clientWidth; // read before anything is written: reading it afterwards would cause a layout
 		if (state.changed && !state.paused) {
-			for (const [cell, row] of state.cells) {
-				const markup = cellMarkup(row);
+			for (const [cell, row, of] of state.cells) {
+				const markup = of(row);
 				if (cell.told !== markup)
 					cell.innerHTML = cell.told = markup;
 			}

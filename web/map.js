@@ -198,7 +198,7 @@ const map = ((page) => {
 			out += rect(middle - wide / 2, y, wide, 34, tint(shareOfRow(cells[name]) ?? (one.length > 1 ? null : share))) + doubt(cells[name], middle - wide / 2, y, wide, 34);
 		});
 		out += rect(x, y + 34, w, h - 34, `box edge ${isIdle(line) ? "idle" : tint(share)}`, 7);
-		out += put(cx, y + 51, words === LINK ? bare(line) : line.label, room, {bold: true, anchor: "middle"}) +
+		out += put(cx, y + 51, words !== LINK ? line.label : line.kind === "socket" ? "other sockets" : bare(line), room, {bold: true, anchor: "middle"}) +
 			(words === LINK ? "" : put(cx, y + 66, line.detail.split(", ").find((each) => each !== line.label) || (isWhole(line) ? "not by device" : line.view.title), room, {size: 11, dim: true, anchor: "middle"}));
 		at = words === LINK ? y + 68 : y + 84;
 		for (const name of one) {
@@ -363,9 +363,10 @@ const map = ((page) => {
 			const next = hot.find((line) => line !== hot[0] && line.view !== hot[0].view);
 			parts.push(`${link(hot[0])} is the hottest place: ${how(hot[0])}.${next ? ` Next: ${link(next)}, ${percent(shareOf(next))}.` : ""}`);
 		} else {
-			parts.push("No ceiling is known here: colours cannot show shares.");
+			const most = some.filter((line) => finite(trafficOf(line))).sort((a, b) => trafficOf(b) - trafficOf(a))[0];
+			parts.push(`${most && !isIdle(most) ? `${link(most)} moves most: ${brief(trafficOf(most), "B/s")}. ` : ""}No ceiling is known.`);
 		}
-		if (devices.length && devices[0] !== hot[0] && trafficOf(devices[0]) >= IDLE_BANDWIDTH)
+		if (hot.length && devices.length && devices[0] !== hot[0] && trafficOf(devices[0]) >= IDLE_BANDWIDTH)
 			parts.push(`Of the devices ${link(devices[0])} moves most: ${brief(trafficOf(devices[0]), "B/s")}${finite(shareOf(devices[0])) ? `, <b>${percent(shareOf(devices[0]))}</b> of its link` : ""}.`);
 		if (m.sockets.length > 1) {
 			const of = (s) => s.memories[0]?.sum ? trafficOf(s.memories[0].sum) : null, list = m.sockets.filter((s) => finite(of(s))).sort((a, b) => of(b) - of(a));
@@ -454,7 +455,7 @@ const map = ((page) => {
 
 	// Names of rows in legends: those of the screen.
 	function nameRows(m, rows) {
-		const key = (row) => JSON.stringify([row.socket, row.node, row.channel, row.port, row.pmu, row.role]), names = new Map();
+		const key = (row) => row.port ?? JSON.stringify([row.socket, row.node, row.channel, row.port, row.pmu, row.role]), names = new Map();
 		for (const line of m.lines)
 			for (const row of Object.values(line.cells))
 				if (["port", "unit", "device"].includes(line.kind))

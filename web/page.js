@@ -691,7 +691,7 @@ const page = (() => {
 	function follow(box, rows, intervals, view) {
 		const [plot, told, note, names] = [".plot", ".readout", ".note", ".key"].map((name) => box.querySelector(name));
 		const [bins, bar] = [box.querySelector(".bins"), box.querySelector(".bars")];
-		const title = box.querySelector("h2")?.textContent.trim() || rows[0].name;
+		const title = (rows[0].shown ? `${label({...rows[0], shown: undefined})}: ` : "") + (box.querySelector("h2")?.textContent.trim() || rows[0].name);
 		const name = `uncore-${title.replace(/[^\w.]+/g, "-")}`;
 		let width = box.clientWidth, at = null, from = null, shown = span(intervals, view), base = null, pointer = null; // `at`: the middle of an interval
 		const put = (where, markup) => where.told === markup || (where.innerHTML = where.told = markup);

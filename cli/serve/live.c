@@ -16,7 +16,7 @@
 
 /* Limits of what is kept. */
 #define KEPT_WINDOWS 600u
-#define KEPT_BYTES (2u << 20)  /* of windows */
+#define KEPT_BYTES (4u << 20)  /* of windows */
 #define SHORT_BYTES (4u << 20) /* of short samples */
 #define SHORT_SAMPLES 20000u   /* that a client gets of a row */
 #define WHOLE_WINDOWS 2000u    /* of a recording, after which windows get twice as many intervals */

@@ -313,7 +313,7 @@ equal() {
 
 		const markup = drawn + words + live.tableOf(data.rows) + data.rows.map((r) => live.explainMarkup([r], {title: evil, formula: evil, evidence: evil})).join("");
 		if (/<img|NaN|undefined|null|\[object/.test(markup) || !/&#60;img/.test(markup)) throw new Error(markup);
-		if (!/60 %<span/.test(markup)) throw new Error("share of the ceiling");
+		if (!/60 %<\/small/.test(markup)) throw new Error("share of the ceiling");
 	' "$UNCORE_SOURCE_ROOT" "$BATS_TEST_TMPDIR/topology.json"
 }
 

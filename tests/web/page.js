@@ -248,6 +248,21 @@ async function without(page, what) {
 	assert(wide === null, `${what}: wider than the window: ${wide}`);
 }
 
+// Labels of the map that overlap, or leave their box.
+const overlaps = (page) => page.evaluate(() => {
+	const svg = document.querySelector("svg.map"), box = (e) => e.getBoundingClientRect(), all = [...svg.querySelectorAll("text")].map((e) => [e, box(e)]), list = [];
+	const outside = (a, b) => a.left < b.left - 0.5 || a.right > b.right + 0.5 || a.top < b.top - 0.5 || a.bottom > b.bottom + 0.5;
+	all.forEach(([e, a], i) => {
+		for (const [other, b] of all.slice(i + 1))
+			if (a.left < b.right - 0.5 && b.left < a.right - 0.5 && a.top < b.bottom - 2 && b.top < a.bottom - 2)
+				list.push(`${e.textContent} | ${other.textContent}`);
+		const own = e.closest(".place")?.querySelector("rect[class~=box], rect.socket");
+		if (outside(a, box(svg)) || (own && outside(a, box(own))))
+			list.push(`${e.textContent} leaves its box`);
+	});
+	return list;
+});
+
 async function axe(page, what) {
 	await page.evaluate(fs.readFileSync(require.resolve("axe-core/axe.min.js"), "utf8"));
 	const {violations} = await page.evaluate(() => window.axe.run());
@@ -496,28 +511,40 @@ async function tests() {
 	for (const [name, source] of Object.entries(sources))
 		for (const width of [390, 1440, 2560])
 			await test(`the map of ${name}, ${width} px: no label overlaps another, nothing leaves its box`, () => visit({source, options: []}, async (page) => {
-				const bad = () => page.evaluate(() => {
-					const svg = document.querySelector("svg.map"), box = (e) => e.getBoundingClientRect(), all = [...svg.querySelectorAll("text")].map((e) => [e, box(e)]), list = [];
-					const outside = (a, b) => a.left < b.left - 0.5 || a.right > b.right + 0.5 || a.top < b.top - 0.5 || a.bottom > b.bottom + 0.5;
-					all.forEach(([e, a], i) => {
-						for (const [other, b] of all.slice(i + 1))
-							if (a.left < b.right - 0.5 && b.left < a.right - 0.5 && a.top < b.bottom - 2 && b.top < a.bottom - 2)
-								list.push(`${e.textContent} | ${other.textContent}`);
-						const own = e.closest(".place")?.querySelector("rect[class~=box], rect.socket");
-						if (outside(a, box(svg)) || (own && outside(a, box(own))))
-							list.push(`${e.textContent} leaves its box`);
-					});
-					return list;
-				});
-				assert(!(await bad()).length, (await bad()).join("\n"));
+				assert(!(await overlaps(page)).length, (await overlaps(page)).join("\n"));
 				await without(page, "map");
 				await axe(page, name);
 				await shot(page, `map-${name}-${width}`);
 				if (await page.$("#map [data-place^=idle]")) {
 					await page.click("#map [data-place^=idle]");
-					assert(!(await bad()).length, (await bad()).join("\n"));
+					assert(!(await overlaps(page)).length, (await overlaps(page)).join("\n"));
 				}
 			}, {width}));
+
+	// Sockets with 8 channels, 20 devices and links, of which one channel is dead and one device suspect.
+	function large(sockets) {
+		const rows = [], lines = [], columns = {in: "IN", out: "OUT", total: "TOTAL"};
+		const row = (name, socket, ceiling, more) => rows.push({name, family: "f", unit: "B/s", event: false, place: `socket ${socket}`, role: null, filter: null,
+			ceiling, socket, node: null, channel: null, port: null, pmu: null, extra: true, ...more}) - 1;
+		const line = (view, kind, label, socket, parent, names, ceiling, detail = "") => lines.push({view, kind, parent, label, detail, socket, device: null,
+			rows: Object.fromEntries(names.map((name) => [name, row(`v${view}.${name}`, socket, ceiling, {place: label})]))}) - 1;
+		for (let s = 0; s < sockets; s++) {
+			const sum = line(0, "socket", `socket ${s}`, s, null, ["in", "out", "total"], 307e9);
+			for (let k = 0; k < 8; k++)
+				line(0, "channel", `channel ${k}`, s, sum, ["in", "out", "total"], 38.4e9);
+			for (let k = 0; k < 20; k++)
+				line(1, "port", ["nvme", "mlx5_", "A device with a rather long name "][k % 3] + k, s, null, ["in", "out"], k % 4 ? 63e9 : null, "Samsung NVMe SSD Controller PM173X, 0000:01:00.0");
+			line(2, "socket", `socket ${s}`, s, null, ["in", "out"], null);
+			line(2, "link", `socket ${s}, GPU`, s, null, ["in", "out"], 450e9);
+		}
+		return {rows, screen: {views: [["memory", "Memory", "memory"], ["devices", "Devices", "pcie"], ["links", "Links", "links"]].map(([name, title, screen]) => ({name, title, screen, columns})), lines}};
+	}
+	for (const [sockets, width] of [[2, 390], [2, 1440], [4, 1440], [8, 2560], [16, 1440], [16, 2560]])
+		await test(`the map of ${sockets} sockets with 20 devices each, ${width} px`, () => visit({mock: true, ...large(sockets), source: "sim:spr"}, async (page) => {
+			assert(!(await overlaps(page)).length, (await overlaps(page)).join("\n"));
+			await without(page, "map");
+			await shot(page, `large-${sockets}-${width}`, true);
+		}, {width}));
 
 	// Three digits, as a person writes them.
 	const brief = (v) => {
