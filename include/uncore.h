@@ -583,9 +583,10 @@ int uncore_monitor_add_level(struct uncore_monitor *m, enum uncore_level level);
 
 /* For a picture of the machine: metrics of views (uncore_view_find()) that are added afterwards
  * also have rows of the machine and each socket, memory channel and PMU, from the same counters.
- * Rows that the levels do not ask for are marked `extra`. -EBUSY: the monitor is planned.
- * -ENOMEM. */
-int uncore_monitor_set_extra_rows(struct uncore_monitor *m);
+ * Rows that the levels do not ask for are marked `extra`. With `by_port` metrics that are added
+ * afterwards have only these rows, and those of root ports instead of their PMUs: a recording may
+ * have the counters of ports only. -EBUSY: the monitor is planned. -ENOMEM. */
+int uncore_monitor_set_extra_rows(struct uncore_monitor *m, bool by_port);
 
 /*
  * Sets a filter for metrics that are added afterwards; NULL removes the filter. "socket" and

@@ -332,7 +332,7 @@ const map = ((page) => {
 			const named = (name) => (view.columns[name] ?? name).toLowerCase();
 			if (cells.total)
 				tiles.push([brief(valueOf(cells.total), cells.total.unit), view.title + (finite(share) ? `, ${percent(share)} of the peak` : ""), line]);
-			if (!finite(share))
+			if (!cells.total || !finite(share))
 				for (const name of ["in", "out"].filter((each) => cells[each]))
 					tiles.push([brief(valueOf(cells[name]), cells[name].unit), `${view.title}: ${named(name)}`, line]);
 		}
@@ -434,7 +434,8 @@ const map = ((page) => {
 			const when = most && intervals[most[1]] ? clock === undefined ? `${intervals[most[1]].time.toFixed(1)} s` : page.timeOfDay(intervals[most[1]].wall_ns / 1e9) : "";
 			const share = most && row.ceiling > 0 ? `${percent(most[0] / row.ceiling)}, ` : "", q = qualityOf(row);
 			const told = q && !page.harmless(q) ? `<small>${text(q[0])}</small>` : "";
-			return `<tr><th scope="row">${text(row.shown ?? row.name)}</th><td>${row.now === undefined ? `${of(valueOf(row))}${told}</td><td>` : told}${sorted.length ? of(sorted.reduce((a, b) => a + b) / sorted.length) : "-"}</td>` +
+			return `<tr><th scope="row">${text(row.shown ?? row.name)}</th><td>${row.now === undefined ? `${of(valueOf(row))}${told}</td><td>` : ""}${sorted.length ? of(sorted.reduce((a, b) => a + b) / sorted.length) : "-"}` +
+				`${row.now === undefined ? "" : told}</td>` +
 				`<td>${sorted.length ? of(sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * 0.99))]) : "-"}</td>` +
 				`<td>${most ? of(most[0]) : "-"}<small>${share}${when}</small></td></tr>`;
 		};

@@ -255,6 +255,23 @@ static int add_presets(struct cli *cli, const struct request *request, struct un
 	return status;
 }
 
+/* A recording has the counters of root ports, and seldom those of all ports of a PMU. */
+static int add_extra_of_recording(struct cli *cli, const struct request *request,
+				  struct uncore_monitor *m)
+{
+	struct request ports = *request;
+	int err = uncore_monitor_set_extra_rows(m, true), status;
+
+	if (err)
+		return cli_fail(cli, err);
+	ports.level = UNCORE_LEVEL_PORT;
+	ports.levels = 0;
+	for (size_t i = 0; i < ports.preset_count; i++)
+		ports.presets[i].has_levels = false;
+	status = add_presets(cli, &ports, m);
+	return status ? status : add_all(cli, &ports, m, UNCORE_LEVEL_PORT);
+}
+
 int plan_make(struct cli *cli, const struct request *request, bool rounds,
 	      struct uncore_monitor **out)
 {
@@ -269,8 +286,8 @@ int plan_make(struct cli *cli, const struct request *request, bool rounds,
 		err = uncore_monitor_set_rounds(m);
 	if (!err && request->cheap && request->when.interval_ns >= NS_PER_S && !request->sample_ns)
 		err = uncore_monitor_set_cheap(m);
-	if (!err && request->extra && !request->sample_ns)
-		err = uncore_monitor_set_extra_rows(m);
+	if (!err && request->extra && !request->sample_ns && !replay)
+		err = uncore_monitor_set_extra_rows(m, false);
 	if (!err && request->sample_ns)
 		err = uncore_monitor_set_short_samples(m, (double)request_above(request) / 100);
 	for (size_t i = 0; !err && i < REQUEST_FILTERS; i++)
@@ -287,6 +304,8 @@ int plan_make(struct cli *cli, const struct request *request, bool rounds,
 				 request->tree    ? UNCORE_LEVEL_PORT
 				 : request->level ? request->level
 						  : request->default_level);
+	if (!status && replay && request->extra && !request->sample_ns)
+		status = add_extra_of_recording(cli, request, m);
 	if (!status && !first && rounds)
 		err = uncore_monitor_set_rounds(m);
 	if (!status && !err)

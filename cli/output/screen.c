@@ -112,7 +112,9 @@ static void take_row(struct maker *m, size_t i)
 		for (int k = 0; k < UNCORE_COLUMNS; k++)
 			d->line.rows[k] = SCREEN_NONE;
 	}
-	if (d->line.rows[column] == SCREEN_NONE || rank < d->ranks[column]) {
+	/* In a recording a row of the level that is asked for may lack what ports have. */
+	if (d->line.rows[column] == SCREEN_NONE || rank < d->ranks[column] ||
+	    (rank == d->ranks[column] && row->extra)) {
 		d->line.rows[column] = i;
 		d->ranks[column] = rank;
 	}

@@ -97,13 +97,14 @@ int uncore_monitor_add_level(struct uncore_monitor *m, enum uncore_level level)
 	return r;
 }
 
-int uncore_monitor_set_extra_rows(struct uncore_monitor *m)
+int uncore_monitor_set_extra_rows(struct uncore_monitor *m, bool by_port)
 {
 	int r = unc_monitor_refuse_planned(m);
 
 	if (r == 0)
 		r = unc_catalogue_load_views(&m->machine->catalogue, &m->machine->error);
 	m->extra = m->extra || r == 0;
+	m->by_port = m->by_port || (r == 0 && by_port);
 	return r;
 }
 

@@ -30,6 +30,7 @@ struct uncore_monitor {
 	enum uncore_level level; /* how targets are split */
 	unsigned levels;         /* further ones, a bit for each; for queries added from now on */
 	bool extra;              /* these also have rows for a picture of the machine */
+	bool by_port;            /* and only these, with rows of root ports */
 	struct unc_filters filters;
 	struct unc_query *queries;
 	size_t query_count;

@@ -451,8 +451,9 @@ static unsigned extra_levels_of(const struct unc_query *q)
 	if (!q->extra)
 		return 0;
 	levels |= levels_of(q, 1u << UNCORE_LEVEL_CHANNEL);
-	return levels & single || q->levels & single ? levels
-						     : levels | 1u << UNCORE_LEVEL_INSTANCE;
+	if (levels & single || q->levels & single)
+		return levels;
+	return levels | 1u << (q->levels ? UNCORE_LEVEL_INSTANCE : UNCORE_LEVEL_PORT);
 }
 
 static int add_query(struct row_builder *b, const struct unc_query *q)

@@ -39,6 +39,16 @@ equal() {
 	equal --source "sim:t410,step=1s" stat -M 'memory.*' -I 10ms --interval-count 3 --per-channel
 }
 
+@test "the map of a recording has the ports that were recorded" {
+	[[ $("$UNCORE" --help) == *' record '* ]] || skip 'built without SQLite'
+	cd "$BATS_TEST_TMPDIR" || return
+	"$UNCORE" --source "$SIM_SPR" record -o recording -I 1s --interval-count 3
+	page --source replay:recording stat
+	check '.windows[0].screen.lines | map(.kind) | index("port") and index("channel") and index("machine")'
+	check '.windows[0] as $w | [$w.screen.lines[] | select(.kind == "port") | .rows.in] | length > 2 and all($w.values[.] > 0)'
+	check '.drawn.places > 12'
+}
+
 @test "the script draws a chart for each metric with a line for each place, in the units of the tables" {
 	page --source "$SIM_SPR" mem -I 10ms --interval-count 5 --per-channel
 	check '.drawn.h2 == (.windows[0].rows | map(select(.extra | not).name) | unique | length) and .drawn.h2 > 2'
