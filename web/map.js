@@ -44,6 +44,10 @@ const map = ((page) => {
 		});
 	}
 
+	// Whether nothing counts it: it has no value, and not only in this interval.
+	const isUncounted = (line) => ["in", "out", "total"].map((name) => line.cells[name]).filter(Boolean).every((row) =>
+		(row.now !== undefined ? [row.now] : row.values.slice(-IDLE_INTERVALS)).every((v) => !finite(v)));
+
 	// ---- the places ----
 
 	const bare = (line) => line.label.replace(/^socket \d+, /, "");
@@ -216,7 +220,9 @@ const map = ((page) => {
 
 	// Boxes in rows below a line; those of a second row hang on a rail at the left.
 	function boxes(list, w, s, words, id) {
-		const quiet = list.filter(({line, inside}) => isIdle(line) && inside.every(isIdle)), shown = s.idle ? list : list.filter((each) => !quiet.includes(each));
+		const idle = list.filter(({line, inside}) => isIdle(line) && inside.every(isIdle));
+		const none = list.filter(({line, inside}) => !idle.some((each) => each.line === line) && isUncounted(line) && inside.every(isUncounted));
+		const quiet = [...idle, ...none], shown = s.idle ? list : list.filter((each) => !quiet.includes(each));
 		const most = Math.max(1, Math.floor((w + 8) / BOX)), per = Math.ceil(shown.length / Math.max(1, Math.ceil(shown.length / most))) || 1, wide = Math.min((w - 8 * (per - 1)) / per, 230);
 		const told = shown.some(({line}) => finite(shareOf(line)) || worst(line)), high = (words === LINK ? 92 : 108) + (told ? 15 : 0) + (shown.some(({inside}) => inside.length) ? 16 : 0);
 		let out = "", y = 0;
@@ -228,9 +234,10 @@ const map = ((page) => {
 			y += high + 10;
 		}
 		if (quiet.length && id !== undefined) {
-			const what = `${quiet.length} idle: ${quiet.map(({line}) => bare(line)).join(", ")}`;
+			const count = [idle.length && `${idle.length} idle`, none.length && `${none.length} not counted`].filter(Boolean).join(", ");
+			const what = `${count}: ${quiet.map(({line}) => bare(line)).join(", ")}`;
 			out += place(`idle-${id}`, s.idle ? `Fold what is idle` : `${what}. Show them`, s, rect(0, y, w, 24, "touch") +
-				put(w / 2, y + 16, s.idle ? `fold ${quiet.length} idle` : what, w - 10, {dim: true, anchor: "middle"}));
+				put(w / 2, y + 16, s.idle ? `fold ${count}` : what, w - 10, {dim: true, anchor: "middle"}));
 			y += 26;
 		}
 		return {out, height: y};
