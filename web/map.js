@@ -261,7 +261,7 @@ const map = ((page) => {
 				facts.push(brief(trafficOf(each.power), "W"));
 			for (const line of each.delays.filter((d) => d.kind === "link" && finite(valueOf(d.cells.latency))))
 				facts.push(`${bare(line)} ${brief(valueOf(line.cells.latency), line.cells.latency.unit)}`);
-			const own = rect(0, y, w, 50, "socket", 10) + put(PAD, y + 21, `Socket ${each.id}`, w * 0.4 - PAD, {bold: true, size: 14}) +
+			const own = rect(1.5, y, w - 3, 50, "socket", 10) + put(PAD, y + 21, `Socket ${each.id}`, w * 0.4 - PAD, {bold: true, size: 14}) +
 				put(PAD, y + 39, [cpus, nodes].filter(Boolean).join(" · "), w * 0.5 - PAD - 6, {size: 11, dim: true}) +
 				put(w - PAD, y + 21, facts[0] ?? "", w * 0.6 - PAD - 6, {anchor: "end"}) +
 				put(w - PAD, y + 39, facts.slice(1, 3).join(" · "), w * 0.5 - PAD - 6, {size: 11, dim: true, anchor: "end"});

@@ -86,6 +86,15 @@ static json_t *real(double value)
 	return isfinite(value) ? json_real(value) : json_null();
 }
 
+double windows_round(double value)
+{
+	double unit = pow(10, floor(log10(fabs(value))) - 5);
+
+	if (value == 0 || !isfinite(value))
+		return value;
+	return unit < 1 ? round(value / unit) / round(1 / unit) : round(value / unit) * unit;
+}
+
 static void merge_row(struct window_row *to, const struct out_row *from, double seconds)
 {
 	const struct uncore_row *row = from->row;
@@ -206,6 +215,7 @@ json_t *windows_distributions(struct out *out)
 json_t *windows_take(struct windows *w, struct out *out, bool distributions)
 {
 	bool spread = w->intervals > 1 || (out->row_count && out->rows[0].distribution);
+	bool events = false;
 	json_t *values = json_array(), *rates = json_array();
 	json_t *least = json_array(), *most = json_array();
 	json_t *window = json_record(RECORD(
@@ -216,11 +226,18 @@ json_t *windows_take(struct windows *w, struct out *out, bool distributions)
 		{"values", value_json(values)}, {"rates", value_json(rates)}));
 
 	for (size_t i = 0; i < w->row_count; i++) {
-		json_push(values, real(w->rows[i].value));
-		json_push(rates, real(w->rows[i].rate));
-		json_push(least, real(w->rows[i].least));
-		json_push(most, real(w->rows[i].most));
+		const struct window_row *row = &w->rows[i];
+		/* There are many, and a page that is attached to a ticket should be small. */
+		bool extra = out->rows[i].row->extra;
+
+		json_push(values, real(extra ? windows_round(row->value) : row->value));
+		json_push(rates, real(row->rate));
+		json_push(least, real(extra ? NAN : row->least));
+		json_push(most, real(extra ? NAN : row->most));
+		events = events || !out->rows[i].row->query->family;
 	}
+	if (!events)
+		json_object_del(window, "rates");
 	if (spread) {
 		json_object_set(window, "least", least);
 		json_object_set(window, "most", most);

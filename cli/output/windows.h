@@ -27,6 +27,8 @@ json_t *windows_take(struct windows *w, struct out *out, bool distributions);
 json_t *windows_quality(const struct windows *w, struct buffer *said);
 /* The distributions of short samples, in the order of the rows. */
 json_t *windows_distributions(struct out *out);
+/* Rounds to six digits: charts and tables show fewer, and the text is half as long. */
+double windows_round(double value);
 /* The list of rows, with what is the same in all windows. */
 json_t *windows_rows(const struct out *out);
 /* What a person sees of the machine: screen_document() of these rows. */

@@ -170,7 +170,6 @@ static json_t *start_document(struct live *l)
 		{"screen", value_json(windows_screen(&l->out))}, {"metrics", value_json(metrics)}));
 }
 
-/* Rounds to six digits: charts and tables show fewer, and the text is half as long. */
 static void shorten(json_t *list)
 {
 	json_t *value;
@@ -178,13 +177,8 @@ static void shorten(json_t *list)
 
 	json_array_foreach(list, i, value)
 	{
-		double v = json_real_value(value), unit;
-
-		if (!json_is_real(value) || v == 0)
-			continue;
-		unit = pow(10, floor(log10(fabs(v))) - 5);
-		json_real_set(value, unit < 1 ? round(v / unit) / round(1 / unit)
-					      : round(v / unit) * unit);
+		if (json_is_real(value))
+			json_real_set(value, windows_round(json_real_value(value)));
 	}
 }
 
@@ -192,12 +186,7 @@ static json_t *window_document(struct live *l)
 {
 	static const char *const lists[] = {"values", "rates", "least", "most"};
 	json_t *window = windows_take(l->next, &l->out, false);
-	bool events = false;
 
-	for (size_t i = 0; i < l->out.row_count; i++)
-		events = events || !l->out.rows[i].row->query->family;
-	if (!events)
-		json_object_del(window, "rates");
 	for (size_t i = 0; i < sizeof(lists) / sizeof(*lists); i++)
 		shorten(json_object_get(window, lists[i]));
 	return window;
