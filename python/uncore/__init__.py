@@ -343,7 +343,7 @@ def _place(place):
 
 def _row(row):
     members = _members(row)
-    del members["number"]
+    del members["number"], members["extra"]  # of the latter this module asks for none
     for part in "query", "place", "counted":
         members.update(vars(members.pop(part)))
     del members["at_port"], members["cell"]  # for programs that print tables of several metrics
