@@ -35,7 +35,7 @@ const struct output outputs[] = {
 	{"matrix", .window = matrix_output_window, .each_device = true},
 	{"groups", .window = view_output_window, .view = &groups_view},
 	{"samples", .window = samples_output_window},
-	{"screens", .window = screens_output_window},
+	{"screens", .window = screens_output_window, .extra = true},
 };
 const size_t output_count = sizeof(outputs) / sizeof(outputs[0]);
 

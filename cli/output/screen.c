@@ -29,6 +29,7 @@ struct draft {
 	struct screen_line line;
 	unsigned ranks[UNCORE_COLUMNS];
 	const char *metric; /* of its first row */
+	bool uncertain;     /* which PMU counts the devices in its label is uncertain */
 	size_t view, at;    /* the number of its view; its number in the screen */
 	const struct draft *above;
 	bool dropped;
@@ -232,8 +233,8 @@ static bool is_below(const struct draft *d, const struct uncore_device *device)
 	       devices_port_counted(d->line.place, device->port);
 }
 
-/* "nvme0, eth0": the first name of each device below the port or PMU; "" without a device. The
- * only device stands for the port. */
+/* "nvme0, eth0": the first name of each device below the port or PMU, and "?" if it is uncertain
+ * which PMU counts them; "" without a device. The only device stands for the port. */
 static void put_devices(struct maker *m, struct draft *d, struct buffer *label)
 {
 	const struct uncore_device *only = NULL;
@@ -248,6 +249,7 @@ static void put_devices(struct maker *m, struct draft *d, struct buffer *label)
 		if (!is_below(d, device))
 			continue;
 		only = device;
+		d->uncertain |= device->port->doubt && !d->line.place->port;
 		if (shown == NAMES_SHOWN)
 			continue;
 		buffer_puts(label, shown++ ? ", " : "");
@@ -258,6 +260,7 @@ static void put_devices(struct maker *m, struct draft *d, struct buffer *label)
 	}
 	if (all > shown)
 		buffer_printf(label, " and %zu more", all - shown);
+	buffer_puts(label, d->uncertain ? "?" : "");
 	if (all == 1)
 		d->line.device = only;
 }
@@ -319,8 +322,9 @@ static void put_detail(struct buffer *detail, const struct draft *d, const char 
 		buffer_printf(detail, ", %s", link);
 	} else if (d->line.kind == SCREEN_UNIT && d->line.place->pmu &&
 		   strcmp(label, uncore_pmu_name(d->line.place->pmu)) != 0) {
-		buffer_printf(detail, "%s%s", detail->len ? ", " : "",
-			      uncore_pmu_name(d->line.place->pmu));
+		buffer_printf(detail, "%s%s%s", detail->len ? ", " : "",
+			      uncore_pmu_name(d->line.place->pmu),
+			      d->uncertain ? " (uncertain)" : "");
 	}
 }
 

@@ -137,6 +137,18 @@ static size_t put_view(struct out *out, const struct screen *s, const struct scr
 	return end;
 }
 
+static void put_doubt(struct out *out, const struct screen *s)
+{
+	for (size_t i = 0; i < s->count; i++) {
+		size_t len = strlen(s->lines[i].label);
+
+		if (s->lines[i].kind != SCREEN_UNIT || !len || s->lines[i].label[len - 1] != '?')
+			continue;
+		out_once(out, "?: which PMU counts these devices is uncertain; 'uncore pcie "
+			      "--check PORT' tests it.");
+	}
+}
+
 /* Metrics that no view has, for the machine. */
 static void put_others(struct out *out)
 {
@@ -175,6 +187,7 @@ void screens_output_window(struct out *out)
 	screen_make(&s, out->setup.machine, &rows);
 	for (size_t i = 0; i < s.count;)
 		i = put_view(out, &s, &rows, i);
+	put_doubt(out, &s);
 	screen_free(&s);
 	put_others(out);
 	out_reasons(out, NULL);

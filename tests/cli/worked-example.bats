@@ -111,7 +111,7 @@ explained() {
 	[ "$(explained pcie.dma.latency.bin.16_to_31)" = "hist_bin_1 (16 to 31 cycles); its share is hist_bin_1 / $(
 		)(hist_bin_0 + hist_bin_1 + hist_bin_2 + hist_bin_3 + hist_bin_4)" ]
 	expect 0 "$UNCORE" --source "regs:generic-pmon,at=$MAP"
-	shows '1 of generic-pmon'
+	shows 'PMUs +generic-pmon'
 	[[ ! $output =~ 'on the host' ]] || fail 'the block is what is here'
 	expect 0 "$UNCORE" --source "regs:generic-pmon,at=$MAP" doctor
 	[[ ! $output =~ 'on the host' ]] || fail 'the block is what is here'
