@@ -132,7 +132,8 @@ static const struct command commands[] = {
 		    "memory.cxl.*bandwidth,memory.requests,memory.read.requests,"
 		    "memory.write.requests,memory.local.bandwidth,memory.local.ratio,"
 		    "cache.occupancy,else,memory.*",
-	 .output = "memory", .view = &mem_all, .without = "gpu link port device address per-port"},
+	 .output = "memory", .recorded = true, .view = &mem_all,
+	 .without = "gpu link port device address per-port"},
 	{"pcie", "PCIe traffic by root port and device", .run = cmd_stat,
 	 .metrics =
 		 "pcie.inbound.read.bandwidth,pcie.inbound.write.bandwidth,"
@@ -141,14 +142,14 @@ static const struct command commands[] = {
 		 "else,pcie.*.bandwidth,pcie.*.utilization,pcie.*.latency,and,"
 		 "device.pcie.inbound.*.bandwidth,device.pcie.bandwidth,storage.*.bandwidth,"
 		 "network.*.bandwidth",
-	 .output = "ports", .level = UNCORE_LEVEL_PORT, .view = &pcie_all,
+	 .output = "ports", .level = UNCORE_LEVEL_PORT, .recorded = true, .view = &pcie_all,
 	 .without = "from gpu link per-channel"},
 	{"link", "Traffic between sockets and to accelerators", .run = cmd_stat,
 	 .metrics = "link.out.bandwidth,link.in.bandwidth*,link.?.out.bandwidth,"
 		    "link.?.in.bandwidth,link.out.utilization*,else,link.in.read.requests,"
 		    "link.in.write.requests,link.out.read.requests,link.out.write.requests,"
 		    "else,link.*,and,device.c2c.*,device.link.*",
-	 .output = "links", .view = &link_ends,
+	 .output = "links", .recorded = true, .view = &link_ends,
 	 .without = "port device address per-port per-channel sort"},
 	{"cache", "System-level caches and the fabric", .run = cmd_stat,
 	 .metrics = "cache.*,fabric.*",
@@ -156,7 +157,8 @@ static const struct command commands[] = {
 	{"power", "Power, clocks of the uncore and temperatures", .run = cmd_stat,
 	 .metrics = "power.package,power.memory,power.cores,power.graphics,power.platform,"
 		    "device.energy.power,device.power,clock.uncore.*frequency,temperature.*",
-	 .without = "from to gpu link address per-port per-channel sort"},
+	 .without = "from to gpu link address per-port per-channel sort",
+	 .recorded = true},
 	{"matrix", "Memory traffic by source and target", .run = cmd_stat,
 	 .metrics = "matrix.*,and,device.pcie.inbound.*.bandwidth", .output = "matrix",
 	 .without = "from to gpu link port device address per-port per-channel sort"},

@@ -92,6 +92,7 @@ struct command {
 	const char *metrics;     /* comma list of patterns */
 	const char *output;      /* its output for people; NULL: text */
 	enum uncore_level level; /* unless an option sets another */
+	bool recorded;           /* `record` without metrics counts it, too */
 	/* A preset with other metrics, which an option of this one selects: `name` is the option,
 	 * `doc` its help. */
 	const struct command *view;

@@ -33,6 +33,7 @@ struct replay {
 	struct replay_query {
 		char *text, *filter;
 		bool metric;
+		unsigned levels; /* a bit for each level of its rows */
 	} * queries;
 	size_t query_count;
 	void (*close)(struct replay *r); /* frees it */

@@ -160,6 +160,22 @@ static int add_headline(struct cli *cli, const struct request *request, struct u
 	return added ? CLI_OK : add_any(cli, request, m, level, "*");
 }
 
+/* At other levels it may have other counters, which were not recorded. */
+static int set_recorded_levels(struct uncore_monitor *m, unsigned levels)
+{
+	bool set = false;
+	int err = 0;
+
+	for (int i = 0; !err && i < 32; i++) {
+		if (!(levels >> i & 1))
+			continue;
+		err = set ? uncore_monitor_add_level(m, (enum uncore_level)i)
+			  : uncore_monitor_set_level(m, (enum uncore_level)i);
+		set = true;
+	}
+	return err;
+}
+
 /* What was recorded, with the filters of then. */
 static int add_recorded(struct cli *cli, const struct request *request, struct uncore_monitor *m,
 			enum uncore_level level)
@@ -169,8 +185,12 @@ static int add_recorded(struct cli *cli, const struct request *request, struct u
 
 	for (size_t i = 0; i < replay->query_count; i++) {
 		const struct replay_query *q = &replay->queries[i];
-		int err = q->metric ? add_metrics(cli, request, m, level, q->text)
-				    : uncore_monitor_add_events(m, q->text);
+		int err = request->as_recorded ? set_recorded_levels(m, q->levels) : 0;
+
+		if (err)
+			return cli_fail(cli, err);
+		err = q->metric ? add_metrics(cli, request, m, level, q->text)
+				: uncore_monitor_add_events(m, q->text);
 
 		if (err == -ENOMEM)
 			return cli_fail(cli, err);

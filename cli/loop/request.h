@@ -43,6 +43,7 @@ struct request {
 	bool each_device;
 	/* With intervals of a second or more, devices are counted in the way that costs least. */
 	bool cheap;
+	bool as_recorded;   /* of a recording without queries: each metric at its recorded levels */
 	bool tree;          /* rows of all levels, from the machine to the port */
 	bool power;         /* beside the headline metrics also what is in watts */
 	bool extra;         /* rows for a picture of the machine: uncore_monitor_set_extra_rows() */

@@ -352,7 +352,7 @@ static int choose_presets(struct cli *cli, struct stat_options *o)
 		char *list, *rest, *pattern;
 		bool countable = false;
 
-		if (!c->metrics || strcmp(c->name, "cache") == 0 || strcmp(c->name, "matrix") == 0)
+		if (!c->recorded)
 			continue;
 		if (uncore_monitor_new(&m, cli->u))
 			return cli_fail(cli, -ENOMEM);
@@ -400,15 +400,15 @@ static const char doc[] =
 	"Records the readings of counters, and the values of metrics and events, into a file: an "
 	"SQLite database, one interval after another (1 s).\v"
 	"PRESET selects the metrics of mem, pcie, link, cache, power or matrix. Without PRESET, -M and "
-	"-e: the metrics of mem, pcie and link that this machine has. Recording ends with Ctrl-C, "
+	"-e: those of mem, pcie, link "
+	"and power that this machine has. Recording ends with Ctrl-C, "
 	"SIGTERM, --timeout, COUNT intervals or COMMAND.";
 
 int cmd_record(struct cli *cli, int argc, char **argv)
 {
 #define AT(member) offsetof(struct record, o.member)
 	static const struct cli_option more[] = {
-		{NULL, NULL, "What to count (default: the metrics of mem, pcie and link):", 0, 1, 0,
-		 0},
+		{NULL, NULL, "What to count (default: mem, pcie, link and power):", 0, 1, 0, 0},
 		{"output", "FILE", "The recording, a file that does not exist yet", 'o', 4,
 		 OPTION_TEXT, AT(path)},
 		{"append", NULL, "Add to FILE, a recording of the same counters", 0, 4, OPTION_FLAG,

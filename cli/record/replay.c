@@ -140,6 +140,26 @@ static size_t find_counter(const struct replay_file *f, const struct uncore_coun
 	return found;
 }
 
+/* Whether counts of ports were recorded without those of the whole PMU. */
+static bool is_by_port(const struct replay_query *q)
+{
+	return q->levels >> UNCORE_LEVEL_PORT & 1 && !(q->levels >> UNCORE_LEVEL_MACHINE & 1);
+}
+
+static const char *why_missing(const struct replay *r, const struct uncore_counter *c)
+{
+	for (size_t i = 0; i < r->query_count; i++) {
+		const char *slash = strchr(r->queries[i].text, '/'),
+			   *family = uncore_pmu_family(c->pmu);
+		size_t length = slash ? (size_t)(slash - r->queries[i].text) : 0;
+
+		if (slash && family && is_by_port(&r->queries[i]) && strlen(family) == length &&
+		    strncmp(family, r->queries[i].text, length) == 0)
+			return "it is not in the recording, which has each port: --per-port";
+	}
+	return "it is not in the recording";
+}
+
 /* "it is not in the recording, which has memory.bandwidth, ..." */
 static void list_recorded(const struct replay *r, char *into, size_t size)
 {
@@ -147,8 +167,9 @@ static void list_recorded(const struct replay *r, char *into, size_t size)
 				     r->file->recording.path);
 
 	for (size_t i = 0; i < r->query_count && i < NAMED && at < size; i++)
-		at += (size_t)snprintf(into + at, size - at, "%s %s", i ? "," : "",
-				       r->queries[i].text);
+		at += (size_t)snprintf(into + at, size - at, "%s %s%s", i ? "," : "",
+				       r->queries[i].text,
+				       is_by_port(&r->queries[i]) ? " (--per-port)" : "");
 	if (r->query_count > NAMED && at < size)
 		snprintf(into + at, size - at, " and %zu more", r->query_count - NAMED);
 }
@@ -213,7 +234,7 @@ static int open_counters(void *context, struct uncore_counter *const *counters, 
 		f->last[i] = 0;
 		if (place == NOT_RECORDED) {
 			counters[i]->error = -ENODEV;
-			counters[i]->why = "it is not in the recording";
+			counters[i]->why = why_missing(r, counters[i]);
 			continue;
 		}
 		found++;
@@ -347,6 +368,23 @@ static int show(struct replay *r, const struct uncore_sample *sample, struct unc
 
 /* ---- the file ---- */
 
+/* Rows of the level of ports are of a PMU where it does not count ports separately. Those of the
+ * level of channels are of a socket where no channel is counted. */
+static unsigned levels_of(sqlite3_stmt *s)
+{
+	static const enum uncore_level levels[] = {UNCORE_LEVEL_PORT,     UNCORE_LEVEL_CHANNEL,
+						   UNCORE_LEVEL_INSTANCE, UNCORE_LEVEL_NODE,
+						   UNCORE_LEVEL_SOCKET,   UNCORE_LEVEL_MACHINE};
+	unsigned found = 0;
+
+	for (int i = 0; i < (int)(sizeof(levels) / sizeof(*levels)); i++)
+		if (sqlite3_column_int(s, 3 + i))
+			found |= 1u << levels[i];
+	if (found >> UNCORE_LEVEL_PORT & 1)
+		found &= ~(1u << UNCORE_LEVEL_INSTANCE);
+	return found;
+}
+
 /* Reads the recorded metrics and events, each once, in the order of the rows. */
 static int read_queries(struct replay *r)
 {
@@ -354,7 +392,14 @@ static int read_queries(struct replay *r)
 	sqlite3_stmt *s;
 	int code, err = store_prepare(
 			  file,
-			  "SELECT coalesce(family || '/', '') || name, filter, family IS NOT NULL "
+			  "SELECT coalesce(family || '/', '') || name, filter, family IS NOT NULL,"
+			  " max(port IS NOT NULL), max(port IS NULL AND channel IS NOT NULL),"
+			  " max(port IS NULL AND channel IS NULL"
+			  "  AND (pmu IS NOT NULL OR cpu IS NOT NULL)),"
+			  " max(coalesce(port, channel, pmu, cpu) IS NULL AND node IS NOT NULL),"
+			  " max(coalesce(port, channel, pmu, cpu, node) IS NULL"
+			  "  AND socket IS NOT NULL),"
+			  " max(coalesce(port, channel, pmu, cpu, node, socket) IS NULL) "
 			  "FROM row WHERE name IS NOT NULL GROUP BY 1 ORDER BY min(id)",
 			  &s);
 
@@ -366,6 +411,7 @@ static int read_queries(struct replay *r)
 			.text = cli_copy((const char *)sqlite3_column_text(s, 0)),
 			.filter = cli_copy((const char *)sqlite3_column_text(s, 1)),
 			.metric = sqlite3_column_int(s, 2) != 0,
+			.levels = levels_of(s),
 		};
 	}
 	return store_finish(file, s, code);

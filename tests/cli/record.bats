@@ -74,7 +74,7 @@ begin() {
 	expect 0 helper check-record a.uncore <rows
 }
 
-@test "without -M the metrics of mem, pcie and link are recorded" {
+@test "without -M the metrics of mem, pcie, link and power are recorded" {
 	record a.uncore --interval-count 2
 	for preset in mem pcie link; do
 		"$UNCORE" --source "$SIM_SPR" $preset -I 1ms --interval-count 2 -j >rows

@@ -35,6 +35,29 @@ record() {
 		<("$UNCORE" report --begin +40ms a --end=+80ms mem -j)
 }
 
+@test "a default recording gives the numbers of the live presets" {
+	local sim view live
+
+	for sim in spr zen4 t410; do
+		"$UNCORE" --source "sim:$sim,step=20ms" record -o "$sim" -I 1ms --interval-count 4
+		for view in mem pcie link power; do
+			live=$("$UNCORE" --source "sim:$sim,step=20ms" $view -I 1ms --interval-count 4) || {
+				# A preset that the simulation does not have is not in the recording either.
+				expect 3 "$UNCORE" report "$sim" $view -I 20ms
+				continue
+			}
+			expect 0 "$UNCORE" report "$sim" $view -I 20ms
+			[[ $live =~ [0-9]\ +(.B/s|1/s|W) ]] || fail "$sim $view: no value"
+			diff <(sed '/^SIMULATED/d' <<<"$live") <(sed '/^SIMULATED/d' <<<"$output") || fail "$sim $view"
+		done
+	done
+	# Whole PMUs have other counters than their ports: the reason names the option.
+	expect 0 "$UNCORE" report spr stat -M pcie.inbound.read.bandwidth
+	shows 'partial' 'it is not in the recording, which has each port: --per-port'
+	expect 3 "$UNCORE" report t410 stat -M pcie.inbound.read.bandwidth
+	says 'nvidia-t410-pcie/pcie.inbound.read.bandwidth \(--per-port\)'
+}
+
 @test "records of several recordings are in the order of their time" {
 	record a 4 mem
 	record b 6 mem
