@@ -496,6 +496,54 @@ size_t screen_hottest(const struct screen *s, const struct screen_rows *rows)
 	return hottest;
 }
 
+/* ---- order ---- */
+
+struct order {
+	const struct screen *screen;
+	const struct screen_rows *rows;
+};
+
+/* The line above both, or the line itself: its siblings are compared. */
+static size_t at_depth(const struct screen *s, size_t i, unsigned depth)
+{
+	while (s->lines[i].depth > depth)
+		i = s->lines[i].parent;
+	return i;
+}
+
+/* The busiest place first, each before the places below it. Sockets are in their order. */
+static int compare(const void *a, const void *b, void *context)
+{
+	const struct order *o = context;
+	const struct screen *s = o->screen;
+	size_t i = *(const size_t *)a, k = *(const size_t *)b, x, y;
+	unsigned depth = 0;
+	double p, q;
+
+	for (x = at_depth(s, i, 0), y = at_depth(s, k, 0);
+	     x == y && depth < s->lines[i].depth && depth < s->lines[k].depth;) {
+		depth++;
+		x = at_depth(s, i, depth);
+		y = at_depth(s, k, depth);
+	}
+	if (x == y)
+		return s->lines[i].depth < s->lines[k].depth ? -1 : i != k;
+	p = screen_traffic(&s->lines[x], o->rows);
+	q = screen_traffic(&s->lines[y], o->rows);
+	if (p != q && s->lines[x].kind > SCREEN_CHANNEL && s->lines[y].kind > SCREEN_CHANNEL &&
+	    (isfinite(p) || isfinite(q)))
+		return !isfinite(q) || p > q ? -1 : 1;
+	return x < y ? -1 : 1;
+}
+
+void screen_sort(const struct screen *s, const struct screen_rows *rows, size_t *lines,
+		 size_t count)
+{
+	struct order order = {s, rows};
+
+	qsort_r(lines, count, sizeof(*lines), compare, &order);
+}
+
 /* ---- for the pages ---- */
 
 static json_t *view_object(const struct uncore_view *v)

@@ -75,6 +75,10 @@ bool screen_is_idle(const struct screen_line *line, const struct screen_rows *ro
 /* The line that has the largest share of all places that are no sums; SCREEN_NONE: no share is
  * known. */
 size_t screen_hottest(const struct screen *s, const struct screen_rows *rows);
+/* Sorts the numbers of lines: the busiest place first, each before the places below it. Sockets
+ * and channels keep their order. */
+void screen_sort(const struct screen *s, const struct screen_rows *rows, size_t *lines,
+		 size_t count);
 
 /* "machine", "socket", ... */
 const char *screen_kind_name(enum screen_kind kind);

@@ -17,44 +17,6 @@ static const struct uncore_row *row_at(const void *context, size_t i)
 	return ((const struct out *)context)->rows[i].row;
 }
 
-struct order {
-	const struct screen *screen;
-	const struct screen_rows *rows;
-};
-
-/* The line above both, or the line itself: its siblings are compared. */
-static size_t at_depth(const struct screen *s, size_t i, unsigned depth)
-{
-	while (s->lines[i].depth > depth)
-		i = s->lines[i].parent;
-	return i;
-}
-
-/* The busiest place first, each before the places below it. Sockets are in their order. */
-static int compare(const void *a, const void *b, void *context)
-{
-	const struct order *o = context;
-	const struct screen *s = o->screen;
-	size_t i = *(const size_t *)a, k = *(const size_t *)b, x, y;
-	unsigned depth = 0;
-	double p, q;
-
-	for (x = at_depth(s, i, 0), y = at_depth(s, k, 0);
-	     x == y && depth < s->lines[i].depth && depth < s->lines[k].depth;) {
-		depth++;
-		x = at_depth(s, i, depth);
-		y = at_depth(s, k, depth);
-	}
-	if (x == y)
-		return s->lines[i].depth < s->lines[k].depth ? -1 : i != k;
-	p = screen_traffic(&s->lines[x], o->rows);
-	q = screen_traffic(&s->lines[y], o->rows);
-	if (p != q && s->lines[x].kind > SCREEN_CHANNEL && s->lines[y].kind > SCREEN_CHANNEL &&
-	    (isfinite(p) || isfinite(q)))
-		return !isfinite(q) || p > q ? -1 : 1;
-	return x < y ? -1 : 1;
-}
-
 static void put_share(struct table *t, double share)
 {
 	const char *color = share >= 0.9 ? COLOR_BAD : share >= 0.7 ? COLOR_WARN : COLOR_GOOD;
@@ -97,7 +59,6 @@ static size_t put_view(struct out *out, const struct screen *s, const struct scr
 	const char *titles[UNCORE_COLUMNS];
 	size_t *shown = cli_realloc(NULL, s->count, sizeof(*shown));
 	size_t count = 0, idle = 0, more = 0, end = first;
-	struct order order = {s, rows};
 	struct table t;
 
 	for (int k = 0; k < UNCORE_COLUMNS; k++) {
@@ -112,7 +73,7 @@ static size_t put_view(struct out *out, const struct screen *s, const struct scr
 		if (!quiet && line->kind != SCREEN_CHANNEL)
 			shown[count++] = end;
 	}
-	qsort_r(shown, count, sizeof(*shown), compare, &order);
+	screen_sort(s, rows, shown, count);
 	more = count > LINES_SHOWN ? count - LINES_SHOWN : 0;
 	if (count) {
 		const struct table_column columns[] = {{uncore_view_title(view), 0},

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* `uncore report`: prints recordings in the form of another command. Records of several recordings
- * are merged by time; tables are printed one after another. */
+/* `uncore report`: prints summaries of recordings, or recordings in the form of another command.
+ * Records of several recordings are merged by time; tables are printed one after another. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +10,7 @@
 #include "commands/options.h"
 #include "record/regions.h"
 #include "record/replay.h"
+#include "record/summary.h"
 
 /* The records of one interval, which are kept in a temporary file until all recordings are read. */
 struct piece {
@@ -21,7 +22,8 @@ struct piece {
 
 struct report {
 	struct cli_part part;
-	bool regions; /* only list them */
+	bool regions;    /* only list them */
+	bool summarized; /* a file */
 	char **files;
 	size_t file_count;
 	struct cli_collector collector;
@@ -144,7 +146,8 @@ static int view_at(const struct cli *cli, int argc, char **argv)
 		}
 		if (mine)
 			continue;
-		if (file && (*argv[i] == '-' || find_view(cli, argv[i])))
+		if (file &&
+		    (*argv[i] == '-' || strcmp(argv[i], "summary") == 0 || find_view(cli, argv[i])))
 			return i;
 		file = *argv[i] != '-';
 		if (!file && !begun && !cli->commands && !cli_is_global(argv[i]))
@@ -161,12 +164,14 @@ static int show(const struct cli *cli, struct report *r, const char *file, int a
 	struct buffer source = {0}, name = {0};
 	struct cli one = *cli;
 	char **words = cli_realloc(NULL, (size_t)argc + 2, sizeof(*words));
-	size_t skip = view != NULL;
+	bool named = argc && strcmp(argv[0], "summary") == 0;
+	bool summary = named || (!r->part.as_recorded && summary_is_meant(argc, argv));
+	size_t skip = view || named;
 	int status;
 
 	buffer_printf(&source, "replay:%s", file);
 	view = view ? view : find_view(cli, "stat");
-	buffer_printf(&name, "uncore report %s", view->name);
+	buffer_printf(&name, "uncore report %s", summary ? "summary" : view->name);
 	words[0] = name.data;
 	memcpy(words + 1, argv + skip, ((size_t)argc - skip) * sizeof(*words));
 	words[1 + (size_t)argc - skip] = NULL;
@@ -176,9 +181,11 @@ static int show(const struct cli *cli, struct report *r, const char *file, int a
 	one.data = cli_realloc(NULL, cli->data_count + 1, sizeof(*one.data));
 	for (size_t i = 0; i < cli->data_count; i++)
 		one.data[i] = cli->data[i];
-	if (r->file_count > 1)
+	if (r->file_count > 1 && !summary)
 		one.collector = &r->collector;
-	status = view->run(&one, 1 + argc - (int)skip, words);
+	status = summary ? summary_run(&one, r->summarized, 1 + argc - (int)skip, words)
+			 : view->run(&one, 1 + argc - (int)skip, words);
+	r->summarized |= summary && !status;
 	*empty = one.replay && one.replay->empty;
 	r->collector.later |= r->collector.append && !*empty;
 	cli_close(&one);
@@ -246,8 +253,9 @@ int cmd_report(struct cli *cli, int argc, char **argv)
 		{0},
 	};
 	static const struct cli_syntax syntax = {
-		.doc = "Prints recordings in the form of another command.\v"
-		       "VIEW is stat (the default), a preset, top, latency, list, topo, explain "
+		.doc = "Prints what a recording has: mean, p50, p99 and maximum of each metric and "
+		       "place, and when; or prints it in the form of another command.\v"
+		       "VIEW is summary (the default), stat (with its options), a preset, top, latency, list, topo, explain "
 		       "or doctor, with its options: uncore report FILE mem -I 1min. Records (-j, "
 		       "--csv) of several recordings are in the order of their time.",
 		.args = "FILE ... [VIEW ...]",

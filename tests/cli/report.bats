@@ -29,10 +29,54 @@ record() {
 		# shellcheck disable=SC2086 # words
 		cmp <("$UNCORE" --source replay:a $view) <("$UNCORE" report a $view) || fail "$view"
 	done
-	cmp <("$UNCORE" --source replay:a stat) <("$UNCORE" report a)
+	cmp <("$UNCORE" --source replay:a stat) <("$UNCORE" report a --no-merge) && fail 'other rows'
+	cmp <("$UNCORE" --source replay:a stat --no-merge) <("$UNCORE" report a --no-merge)
 	cmp <("$UNCORE" --source replay:a stat -j -I 40ms) <("$UNCORE" report a -j -I 40ms)
 	cmp <("$UNCORE" --source replay:a,begin=+40ms,end=+80ms mem -j) \
 		<("$UNCORE" report --begin +40ms a --end=+80ms mem -j)
+}
+
+@test "report without a view: the statistics of each metric and place, and when the maximum was" {
+	record a 40
+	expect 0 "$UNCORE" report a
+	shows '^SIMULATED' 'Recorded  1970-01-01T00:00:00.000Z to 1970-01-01T00:00:00.800Z, 800.0 ms in 40 intervals of 20.00 ms, 0 missed' \
+		'Memory +MEAN +P50 +P99 +MAX +MAX AT' 'Devices +MEAN' 'Links +MEAN' 'pcie.outbound.read.bandwidth' \
+		'socket 0, channel 7 +TOTAL' 'suspect, 40 of 40 intervals'
+	cmp <("$UNCORE" report a) <("$UNCORE" report a summary)
+	# The busiest device is first.
+	[ "$(awk '/^Devices/ {getline; print $1}' <<<"$output")" = uncore_iio_0 ] || fail 'the order'
+	# The same from the recorded intervals.
+	"$UNCORE" report a -j >summary
+	helper check-schema summary
+	"$UNCORE" report a mem -I 20ms -j >intervals
+	"$UNCORE" report a pcie -I 20ms -j >>intervals
+	expect 0 helper check-summary summary intervals
+	[ "${output%% *}" -ge 30 ] || fail 'too few rows were compared'
+	# A wrong value is found.
+	sed '0,/"p99": *[0-9]/s//&7/' summary >wrong
+	! cmp -s summary wrong || fail 'nothing was changed'
+	expect 1 helper check-summary wrong intervals
+	# CSV has the same rows.
+	"$UNCORE" report a --csv >csv
+	[ "$(wc -l <csv)" -eq $(($(wc -l <summary) + 1)) ]
+	diff <(python3 -S -c 'import csv
+for row in csv.DictReader(open("csv")): print(row["name"], "%.6g" % float(row["mean"] or 0), row["max_date"])') \
+		<(python3 -S -c 'import json
+for row in map(json.loads, open("summary")): print(row["name"], "%.6g" % float(row["mean"] or 0), row["max_date"] or "")')
+	# A part, several files, and the levels of the recording.
+	expect 0 "$UNCORE" report --begin +100ms --end +300ms a
+	shows '200.0 ms in 10 intervals'
+	cp a b
+	[ "$("$UNCORE" report a b --csv | grep -c '^source,')" -eq 1 ]
+	[ "$("$UNCORE" report a b -j | jq -s 'map(.source) | unique | length')" -eq 2 ]
+	refuses 2 "$UNCORE" report a summary --html
+	says 'a summary is text, JSON or CSV'
+	expect 0 "$UNCORE" --source sim:t410,step=20ms record -o t -I 1ms --interval-count 3
+	expect 0 "$UNCORE" report t
+	[[ $output != *'not in the recording'* ]] || fail 'a level that was not recorded'
+	shows 'Reads on links +MEAN'
+	expect 0 "$UNCORE" report --as-recorded a summary
+	shows 'Memory +MEAN'
 }
 
 @test "a default recording gives the numbers of the live presets" {
@@ -231,7 +275,7 @@ verdict() {
 	sqlite3 a "UPDATE tick SET interval_ns = 3 * interval_ns WHERE id IN (5, 6, 18);
 		INSERT INTO mark SELECT wall_ns, monotonic_ns, CASE WHEN id IN (3, 15) THEN 'x' ELSE 'end x' END
 		FROM tick WHERE id IN (3, 10, 15, 22) ORDER BY id"
-	"$UNCORE" report --region x a -j >rows 2>said
+	"$UNCORE" report --region x a stat -j >rows 2>said
 	jq -se 'length > 0 and all(.missed == 6)' rows || fail "$(jq -c '[.name, .interval, .missed]' rows)"
 	grep -q '^uncore: 6 intervals were missed when this was recorded' said || fail "$(<said)"
 }

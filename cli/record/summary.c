@@ -1,0 +1,563 @@
+/* SPDX-License-Identifier: MIT */
+/* `uncore report FILE`: the mean, p50, p99 and maximum of each metric and place over the recorded
+ * intervals, and when the maximum was. */
+#include "record/summary.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "base/replay.h"
+#include "base/writer.h"
+#include "commands/options.h"
+#include "loop/loop.h"
+#include "output/output.h"
+#include "output/screen.h"
+
+#define KEPT 16384       /* values of a row; of longer recordings every second, fourth, ... */
+#define LINES_SHOWN 10   /* of a view */
+#define REASONS_SHOWN 10 /* of all rows */
+#define WORD "summary"
+
+/* The values of one row. */
+struct statistics {
+	double *values; /* of every `stride`-th interval that has one */
+	size_t count, room;
+	uint64_t stride, intervals; /* all that have one */
+	uint64_t missing, doubtful; /* without a value; partial or suspect */
+	double sum, weight;         /* of the mean */
+	double p50, p99, most;
+	uint64_t most_ns; /* the end of that interval, wall clock */
+	enum uncore_quality quality;
+	char *reason; /* the first one of the worst quality */
+};
+
+struct summary {
+	const struct output *output; /* NULL: text */
+	struct cli *cli;
+	bool more;
+	struct statistics *all;
+	size_t count;
+	const struct uncore_sample *sample; /* the latest: its rows have the names and places */
+	uint64_t intervals, missed, begin_ns, end_ns, longest_stride;
+	double seconds;
+};
+
+/* ---- intervals ---- */
+
+static void keep(struct statistics *s, double value)
+{
+	s->stride = s->stride ? s->stride : 1;
+	if (s->intervals % s->stride)
+		return;
+	if (s->count == KEPT) {
+		for (size_t i = 0; i < KEPT / 2; i++)
+			s->values[i] = s->values[2 * i];
+		s->count = KEPT / 2;
+		s->stride *= 2;
+		if (s->intervals % s->stride)
+			return;
+	}
+	if (s->count == s->room) {
+		s->room = s->room ? 2 * s->room : 64;
+		s->values = cli_realloc(s->values, s->room, sizeof(*s->values));
+	}
+	s->values[s->count++] = value;
+}
+
+static void add_row(struct statistics *s, const struct uncore_row *row, const struct frame *f)
+{
+	double value = row->query->family ? row->value : row->rate * out_rate_scale(row);
+	double weight = isfinite(row->weight) ? row->weight : f->window;
+
+	if (row->quality > s->quality) {
+		s->quality = row->quality;
+		free(s->reason);
+		s->reason = cli_copy(row->reason);
+	}
+	s->doubtful += row->quality == UNCORE_PARTIAL || row->quality == UNCORE_SUSPECT;
+	if (!isfinite(value)) {
+		s->missing++;
+		return;
+	}
+	keep(s, value);
+	if (!s->intervals || value > s->most) {
+		s->most = value;
+		s->most_ns = f->wall_ns;
+	}
+	s->sum += value * weight;
+	s->weight += weight;
+	s->intervals++;
+}
+
+/* A short last interval of a session is left out: its values are imprecise. */
+static int take(void *context, const struct frame *f)
+{
+	struct summary *s = context;
+	size_t count = uncore_sample_count(f->sample);
+
+	if (!s->all) {
+		s->all = cli_realloc(NULL, count + 1, sizeof(*s->all));
+		memset(s->all, 0, (count + 1) * sizeof(*s->all));
+		s->count = count;
+		s->begin_ns = uncore_sample_begin_wall_ns(f->sample);
+	}
+	if (count != s->count)
+		return cli_failure(CLI_RUNTIME,
+				   "the sessions of the recording have different rows: "
+				   "report the time of one with --begin and --end");
+	s->sample = f->sample;
+	s->end_ns = f->wall_ns;
+	s->seconds += f->window;
+	s->missed += f->missed;
+	if (s->intervals && f->window < (double)s->cli->replay->interval_ns / 2e9)
+		return CLI_OK;
+	s->intervals++;
+	for (size_t i = 0; i < count; i++)
+		add_row(&s->all[i], frame_row(f, i), f);
+	return CLI_OK;
+}
+
+static int compare_values(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* The nearest rank: the smallest value that is not below the share `p` of all. */
+static double percentile(const struct statistics *s, double p)
+{
+	size_t rank = (size_t)ceil(p * (double)s->count);
+
+	return s->count ? s->values[rank ? rank - 1 : 0] : NAN;
+}
+
+static void finish(struct summary *s)
+{
+	for (size_t i = 0; i < s->count; i++) {
+		struct statistics *one = &s->all[i];
+
+		if (one->count)
+			qsort(one->values, one->count, sizeof(*one->values), compare_values);
+		one->p50 = percentile(one, 0.5);
+		one->p99 = percentile(one, 0.99);
+		one->most = one->intervals ? one->most : NAN;
+		s->longest_stride =
+			one->stride > s->longest_stride ? one->stride : s->longest_stride;
+	}
+}
+
+static double mean_of(const struct statistics *s)
+{
+	return s->weight > 0 ? s->sum / s->weight : s->intervals ? s->p50 : NAN;
+}
+
+/* ---- records ---- */
+
+static void print_record(const struct summary *s, struct out *out, size_t i)
+{
+	const struct uncore_row *row = uncore_sample_row(s->sample, i);
+	const struct statistics *one = &s->all[i];
+	char unit[OUT_UNIT_ROOM], date[DATE_ROOM];
+	struct field fields[OUT_FIELDS_ROOM] = {
+		{"schema", value_count(JSON_SCHEMA)},
+		{"source", value_text(out->setup.source)},
+		{"simulated", value_flag(out->setup.simulated)},
+		{"kind", value_text(WORD)},
+		{"host", value_text(out->setup.host)},
+		{"name", value_text(row->query->name)},
+		{"family", value_text(row->query->family)},
+		{"filter", value_text(row->query->filter)},
+		{"socket", place_value(row->place, PLACE_SOCKET)},
+		{"node", place_value(row->place, PLACE_NODE)},
+		{"channel", place_value(row->place, PLACE_CHANNEL)},
+		{"port", place_value(row->place, PLACE_PORT)},
+		{"role", place_value(row->place, PLACE_ROLE)},
+		{"pmu", place_value(row->place, PLACE_PMU)},
+		{"cpu", place_value(row->place, PLACE_CPU)},
+		{"unit", value_text(unit)},
+		{"mean", value_real(mean_of(one))},
+		{"p50", value_real(one->p50)},
+		{"p99", value_real(one->p99)},
+		{"max", value_real(one->most)},
+		{"max_date", value_text(one->intervals ? date : NULL)},
+		{"max_wall_ns", one->intervals ? value_count(one->most_ns) : value_none()},
+		{"ceiling", value_real(row->ceiling)},
+		{"intervals", value_count(one->intervals)},
+		{"missing", value_count(one->missing)},
+		{"doubtful", value_count(one->doubtful)},
+		{"quality", value_text(uncore_quality_name(one->quality))},
+		{"reason", value_text(one->reason)},
+	};
+
+	out_rate_unit(row, unit);
+	if (row->query->family)
+		snprintf(unit, sizeof(unit), "%s", row->query->unit);
+	cli_date(date, one->most_ns);
+	place_add(row->place, fields);
+	out->output->record(out, fields);
+}
+
+/* ---- text ---- */
+
+/* The rows of the screen: with the mean as value, or the maximum. */
+struct shown_rows {
+	const struct summary *summary;
+	struct uncore_row *rows;
+};
+
+static const struct uncore_row *shown_at(const void *context, size_t i)
+{
+	return &((const struct shown_rows *)context)->rows[i];
+}
+
+static struct shown_rows show_rows(const struct summary *s, bool most)
+{
+	struct shown_rows shown = {s, cli_realloc(NULL, s->count + 1, sizeof(*shown.rows))};
+
+	for (size_t i = 0; i < s->count; i++) {
+		shown.rows[i] = *uncore_sample_row(s->sample, i);
+		shown.rows[i].value = most ? s->all[i].most : mean_of(&s->all[i]);
+		shown.rows[i].quality = s->all[i].quality;
+		shown.rows[i].reason = s->all[i].reason;
+	}
+	return shown;
+}
+
+static void value_cell(struct table *t, double value, const char *unit)
+{
+	struct human h;
+
+	table_cell(t, "%s", human_value(&h, value, unit));
+}
+
+/* The statistics of one row. The date is in the head if all intervals are of one day. */
+static void put_statistics(struct table *t, const struct summary *s, size_t i, const char *label,
+			   const char *title)
+{
+	const struct statistics *one = &s->all[i];
+	struct uncore_row row = *uncore_sample_row(s->sample, i);
+	char unit[OUT_UNIT_ROOM], begin[DATE_ROOM], end[DATE_ROOM], date[DATE_ROOM];
+	struct uncore_row_query query = *row.query;
+	bool one_day;
+
+	out_rate_unit(&row, unit);
+	query.unit = query.family ? query.unit : unit;
+	row.query = &query;
+	row.value = mean_of(one);
+	row.quality = one->quality;
+	cli_date(begin, s->begin_ns);
+	cli_date(end, s->end_ns);
+	cli_date(date, one->most_ns);
+	one_day = strncmp(begin, end, strlen("2026-11-22")) == 0;
+	table_cell(t, "%s", label);
+	table_cell(t, "%s", title);
+	out_value(t, &row);
+	value_cell(t, one->p50, query.unit);
+	value_cell(t, one->p99, query.unit);
+	value_cell(t, one->most, query.unit);
+	out_share(t, row.ceiling > 0 ? one->most / row.ceiling : NAN);
+	if (one->intervals && one_day)
+		table_cell(t, "%.12s", date + strlen("2026-11-22T"));
+	else
+		table_cell(t, "%.19s", one->intervals ? date : "-");
+	table_end_row(t, NULL);
+}
+
+static void begin_table(struct table *t, struct table_column columns[9], const char *title)
+{
+	static const struct table_column all[] = {{"", 0},
+						  {"MEAN", TABLE_RIGHT},
+						  {"P50", TABLE_RIGHT | TABLE_BELOW},
+						  {"P99", TABLE_RIGHT},
+						  {"MAX", TABLE_RIGHT},
+						  {"OF PEAK", TABLE_RIGHT},
+						  {"MAX AT", 0},
+						  {0}};
+
+	columns[0] = (struct table_column){title, 0};
+	memcpy(columns + 1, all, sizeof(all));
+	table_init(t, columns);
+}
+
+/* Channels have one column only: the sum of both directions, if there is one. */
+static void put_line(struct table *t, const struct summary *s, const struct screen_line *line)
+{
+	static const enum uncore_column order[] = {UNCORE_COLUMN_TOTAL, UNCORE_COLUMN_IN,
+						   UNCORE_COLUMN_OUT, UNCORE_COLUMN_SHARE,
+						   UNCORE_COLUMN_LATENCY};
+	auto_buffer label = {0};
+
+	buffer_printf(&label, "%*s%s", 2 * (int)line->depth, "", line->label);
+	for (size_t k = 0; k < sizeof(order) / sizeof(*order); k++) {
+		const char *title = uncore_view_column_title(line->view, order[k]);
+
+		if (line->rows[order[k]] == SCREEN_NONE)
+			continue;
+		put_statistics(t, s, line->rows[order[k]], label.data, title ? title : "");
+		*label.data = '\0'; /* once */
+		if (line->kind == SCREEN_CHANNEL)
+			break;
+	}
+}
+
+/* The lines of the view that begins at `first`; returns the number of the line behind them. */
+static size_t put_view(struct buffer *to, const struct summary *s, const struct screen *screen,
+		       size_t first, const struct screen_rows *means,
+		       const struct screen_rows *maxima)
+{
+	const struct uncore_view *view = screen->lines[first].view;
+	size_t *shown = cli_realloc(NULL, screen->count, sizeof(*shown));
+	size_t count = 0, idle = 0, end = first, more;
+	struct table_column columns[9];
+	struct table t;
+
+	for (; end < screen->count && screen->lines[end].view == view; end++) {
+		bool quiet = screen->lines[end].kind >= SCREEN_CHANNEL &&
+			     screen_is_idle(&screen->lines[end], maxima);
+
+		idle += quiet;
+		if (!quiet)
+			shown[count++] = end;
+	}
+	screen_sort(screen, means, shown, count);
+	more = count > LINES_SHOWN ? count - LINES_SHOWN : 0;
+	begin_table(&t, columns, uncore_view_title(view));
+	for (size_t i = 0; i < count - more; i++)
+		put_line(&t, s, &screen->lines[shown[i]]);
+	buffer_puts(to, "\n");
+	table_print(&t, to);
+	table_free(&t);
+	if (more)
+		buffer_printf(to, "  %zu more: -j or --csv prints all\n", more);
+	if (idle)
+		buffer_printf(to, "  %zu idle in all intervals\n", idle);
+	free(shown);
+	return end;
+}
+
+/* Whether the machine has a row of the same metric or event. */
+static bool has_whole(const struct summary *s, const struct uncore_row *row)
+{
+	for (size_t i = 0; i < s->count; i++) {
+		const struct uncore_row *other = uncore_sample_row(s->sample, i);
+
+		if (out_is_everywhere(other->place) && out_same_query(other, row))
+			return true;
+	}
+	return false;
+}
+
+/* Metrics that no view has, and events: of the machine, or else of all places that counted. */
+static void put_others(struct buffer *to, const struct summary *s)
+{
+	struct table_column columns[9];
+	struct table t;
+	size_t idle = 0;
+
+	begin_table(&t, columns, "Other");
+	for (size_t i = 0; i < s->count; i++) {
+		const struct uncore_row *row = uncore_sample_row(s->sample, i);
+		const struct uncore_view *view;
+		enum uncore_column column;
+		unsigned rank;
+		int number;
+		auto_buffer place = {0};
+
+		if (uncore_view_find(s->cli->u, row->query->name, &view, &column, &rank, &number) !=
+			    -ENOENT ||
+		    (!out_is_everywhere(row->place) && has_whole(s, row)))
+			continue;
+		if (!out_is_everywhere(row->place) && !(s->all[i].most > 0)) {
+			idle++;
+			continue;
+		}
+		if (!out_is_everywhere(row->place))
+			out_place(&place, row->place);
+		if (row->place->role)
+			buffer_printf(&place, "%s%s", place.len ? ", " : "", row->place->role);
+		put_statistics(&t, s, i, row->query->name, place.len ? place.data : "");
+	}
+	if (t.cells.len)
+		buffer_puts(to, "\n");
+	table_print(&t, to);
+	table_free(&t);
+	if (idle)
+		buffer_printf(to, "  %zu idle in all intervals\n", idle);
+}
+
+/* A latency, or a ratio, is unavailable where nothing moves. */
+static bool needs_reason(const struct summary *s, size_t i)
+{
+	const struct uncore_row *row = uncore_sample_row(s->sample, i);
+	const struct uncore_view *view;
+	enum uncore_column column;
+	unsigned rank;
+	int number;
+
+	if (s->all[i].quality != UNCORE_UNAVAILABLE)
+		return s->all[i].quality >= UNCORE_SCALED && s->all[i].reason;
+	return s->all[i].reason &&
+	       uncore_view_find(s->cli->u, row->query->name, &view, &column, &rank, &number) == 0 &&
+	       column <= UNCORE_COLUMN_TOTAL;
+}
+
+static bool said_before(const struct summary *s, size_t i)
+{
+	for (size_t k = 0; k < i; k++)
+		if (cli_same(s->all[k].reason, s->all[i].reason))
+			return true;
+	return false;
+}
+
+/* Each reason once, with the first row that has it. */
+static void put_reasons(struct buffer *to, const struct summary *s)
+{
+	size_t shown = 0, more = 0;
+
+	for (size_t i = 0; i < s->count; i++) {
+		const struct statistics *one = &s->all[i];
+		const struct uncore_row *row = uncore_sample_row(s->sample, i);
+		auto_buffer place = {0};
+
+		if (!needs_reason(s, i) || said_before(s, i))
+			continue;
+		more += shown == REASONS_SHOWN;
+		if (shown == REASONS_SHOWN)
+			continue;
+		out_place(&place, row->place);
+		buffer_printf(to,
+			      "%s%s, %s: %s, %llu of %llu intervals partial or suspect, %llu "
+			      "without a value: ",
+			      shown++ ? "" : "\n", row->query->name, place.data,
+			      uncore_quality_name(one->quality), (unsigned long long)one->doubtful,
+			      (unsigned long long)s->intervals, (unsigned long long)one->missing);
+		human_text(to, one->reason);
+		buffer_puts(to, "\n");
+	}
+	if (more)
+		buffer_printf(to, "%zu more reasons: -j prints all\n", more);
+}
+
+static void put_head(struct buffer *to, const struct summary *s)
+{
+	char begin[DATE_ROOM], end[DATE_ROOM], sockets[SOCKETS_ROOM], cpu[CPU_ROOM];
+	const struct replay *replay = s->cli->replay;
+	const char *host = cli_host(s->cli);
+	size_t doubtful = 0, missing = 0;
+
+	for (size_t i = 0; i < s->count; i++) {
+		doubtful += s->all[i].doubtful > 0;
+		missing += s->all[i].intervals == 0;
+	}
+	cli_date(begin, s->begin_ns);
+	cli_date(end, s->end_ns);
+	if (uncore_is_simulated(s->cli->u))
+		buffer_printf(to, "SIMULATED by %s: these values are invented.\n",
+			      uncore_source(s->cli->u));
+	buffer_printf(to, "Machine   %s%s%s, %s\n", host ? host : "", host ? ": " : "",
+		      cli_cpu(s->cli->u, cpu), cli_sockets(s->cli->u, sockets));
+	buffer_printf(to, "Recorded  %s to %s", begin, end);
+	buffer_printf(to, ", %s in %llu intervals of %s, %llu missed\n",
+		      human(s->seconds, "s").text, (unsigned long long)s->intervals,
+		      human((double)replay->interval_ns / 1e9, "s").text,
+		      (unsigned long long)s->missed);
+	buffer_printf(to,
+		      "Quality   %zu rows: %zu with partial or suspect values, %zu without any\n",
+		      s->count, doubtful, missing);
+	if (s->longest_stride > 1)
+		buffer_printf(to, "P50, P99  of every %lluth interval\n",
+			      (unsigned long long)s->longest_stride);
+}
+
+static void print_text(const struct summary *s, struct buffer *to)
+{
+	struct shown_rows mean = show_rows(s, false), most = show_rows(s, true);
+	const struct screen_rows means = {shown_at, &mean, s->count},
+				 maxima = {shown_at, &most, s->count};
+	struct screen screen;
+
+	buffer_puts(to, s->more ? "\n" : "");
+	put_head(to, s);
+	screen_make(&screen, s->cli->u, &means);
+	for (size_t i = 0; i < screen.count;)
+		i = put_view(to, s, &screen, i, &means, &maxima);
+	screen_free(&screen);
+	put_others(to, s);
+	put_reasons(to, s);
+	free(mean.rows);
+	free(most.rows);
+}
+
+/* ---- the command ---- */
+
+/* After the last session, while the rows are there. */
+static int print(void *context)
+{
+	struct summary *s = context;
+	struct buffer text = {0};
+	struct out out = {.output = s->output,
+			  .setup = {.source = uncore_source(s->cli->u),
+				    .simulated = uncore_is_simulated(s->cli->u),
+				    .host = cli_host(s->cli),
+				    .separator = ",",
+				    .header = !s->more},
+			  .to = &text};
+
+	if (!s->intervals || s->cli->replay->sessions)
+		return CLI_OK;
+	finish(s);
+	for (size_t i = 0; s->output && i < s->count; i++)
+		print_record(s, &out, i);
+	if (!s->output)
+		print_text(s, &text);
+	out_free(&out);
+	return writer_print(&text);
+}
+
+bool summary_is_meant(int argc, char *const *argv)
+{
+	static const char *const own[] = {"-j", "--json", "--csv", "--help", NULL};
+
+	for (int i = 0; i < argc; i++)
+		if (!own[cli_word(own, argv[i])] && !(*argv[i] == '-' && cli_is_global(argv[i])))
+			return false;
+	return true;
+}
+
+int summary_run(struct cli *cli, bool more, int argc, char **argv)
+{
+	static const struct cli_syntax syntax = {
+		.doc = "Prints the mean, p50, p99 and maximum of each metric and place over the "
+		       "recorded intervals, and when the maximum was.",
+		.outputs = OUTPUTS_RECORDS,
+		.outputs_group = 1,
+		.outputs_at = offsetof(struct summary, output),
+	};
+	struct summary s = {.cli = cli, .more = more};
+	struct sink sink = {.context = &s, .notes = true, .take = take, .end_run = print};
+	struct sink *const sinks[] = {&sink, NULL};
+	struct request request = {.as_recorded = true};
+	struct uncore_monitor *m;
+	int status;
+
+	cli_parse(cli, &syntax, &s, argc, argv);
+	if (s.output && !s.output->record)
+		return cli_failure(CLI_USAGE, "a summary is text, JSON or CSV");
+	status = cli_open(cli);
+	if (!status) {
+		request.when.interval_ns = cli->replay->interval_ns;
+		status = loop_plan(cli, &request, sinks, &m);
+	}
+	if (!status)
+		status = loop_run(cli, &request, sinks, m);
+	for (size_t i = 0; i < s.count; i++) {
+		free(s.all[i].values);
+		free(s.all[i].reason);
+	}
+	free(s.all);
+	return status;
+}
