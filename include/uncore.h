@@ -186,6 +186,10 @@ const char *uncore_cpu_model(const struct uncore *u);
 const char *uncore_cpu_brand(const struct uncore *u);
 /* The common name of the CPU model: "Sapphire Rapids", "Neoverse V2". NULL: unknown. */
 const char *uncore_cpu_name(struct uncore *u);
+/* The kernel's release, "7.2.12-amd64", and the version of the firmware (BIOS), "2.1.8"; NULL:
+ * unknown. */
+const char *uncore_kernel(const struct uncore *u);
+const char *uncore_firmware(const struct uncore *u);
 /* The stepping of an x86 CPU; -1 when not known. */
 int uncore_cpu_stepping(const struct uncore *u);
 

@@ -472,6 +472,16 @@ const char *uncore_cpu_name(struct uncore *u)
 	return unc_catalogue_cpu(&u->catalogue);
 }
 
+const char *uncore_kernel(const struct uncore *u)
+{
+	return u->topology.kernel[0] ? u->topology.kernel : NULL;
+}
+
+const char *uncore_firmware(const struct uncore *u)
+{
+	return u->topology.firmware[0] ? u->topology.firmware : NULL;
+}
+
 const char *uncore_hypervisor(const struct uncore *u)
 {
 	return u->topology.hypervisor[0] ? u->topology.hypervisor : NULL;

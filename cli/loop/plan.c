@@ -185,7 +185,10 @@ static int add_recorded(struct cli *cli, const struct request *request, struct u
 
 	for (size_t i = 0; i < replay->query_count; i++) {
 		const struct replay_query *q = &replay->queries[i];
-		int err = request->as_recorded ? set_recorded_levels(m, q->levels) : 0;
+		bool whole = request->as_whole && q->levels >> UNCORE_LEVEL_MACHINE & 1;
+		unsigned levels = whole ? 1u << UNCORE_LEVEL_MACHINE : q->levels;
+		int err = request->as_recorded || request->as_whole ? set_recorded_levels(m, levels)
+								    : 0;
 
 		if (err)
 			return cli_fail(cli, err);

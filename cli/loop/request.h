@@ -43,7 +43,9 @@ struct request {
 	bool each_device;
 	/* With intervals of a second or more, devices are counted in the way that costs least. */
 	bool cheap;
-	bool as_recorded;   /* of a recording without queries: each metric at its recorded levels */
+	/* Without queries, each recorded metric is shown at all levels that were recorded; or of
+	 * the machine where that was recorded, and at the other levels where it was not. */
+	bool as_recorded, as_whole;
 	bool tree;          /* rows of all levels, from the machine to the port */
 	bool power;         /* beside the headline metrics also what is in watts */
 	bool extra;         /* rows for a picture of the machine: uncore_monitor_set_extra_rows() */

@@ -10,12 +10,15 @@
 #include "loop/loop.h"
 #include "output/output.h"
 #include "record/compare.h"
+#include "record/machines.h"
 
 enum { KEY_PER_SOCKET = 0x100, KEY_PER_CHANNEL, KEY_PER_PORT, KEY_NO_MERGE, KEY_REGION };
 
-/* The values of one row in both recordings. */
+/* The values of one row in both recordings, perhaps of two families. */
 struct compared {
-	char *name, *family, *place, *unit, *filter;
+	char *name, *families[2], *place, *unit, *filter;
+	bool there[2];    /* that recording has the row */
+	char *reasons[2]; /* why it has no value there; NULL: it has one, or there is no reason */
 	double *values[2];
 	size_t counts[2], rooms[2];
 };
@@ -26,6 +29,8 @@ struct diff {
 	const char *files[2], *regions[2];
 	size_t file_count, region_count;
 	char *names[2]; /* as sources: FILE,region=TEXT */
+	struct facts machines[2];
+	struct facts metrics[2]; /* of the machines: the name, and why it is missing or "" */
 	struct compared *rows;
 	size_t row_count;
 	bool simulated;
@@ -33,40 +38,53 @@ struct diff {
 
 /* ---- values ---- */
 
-/* Finds a row, which is usually at the expected index, since both recordings have the same
- * order. */
-static struct compared *find_row(struct diff *d, size_t expected, const struct uncore_row *row)
+/* Whether it is the same row: of the same family, or with `other` of another machine's family. */
+static bool is_row(const struct compared *c, int side, const struct uncore_row *row,
+		   const char *place, const char *unit, bool other)
 {
-	struct buffer place = {0};
+	const char *family = c->there[side] ? c->families[side] : c->families[!side];
+
+	if (!cli_same(c->name, row->query->name) || !cli_same(c->place, place) ||
+	    !cli_same(c->filter, row->query->filter))
+		return false;
+	return other ? !c->there[side] && family && row->query->family && cli_same(c->unit, unit)
+		     : cli_same(family, row->query->family);
+}
+
+/* Finds a row, which is usually at the expected index, since both recordings of a machine have the
+ * same order. */
+static struct compared *find_row(struct diff *d, int side, size_t expected,
+				 const struct uncore_row *row)
+{
+	char unit[OUT_UNIT_ROOM];
+	auto_buffer place = {0};
 	struct compared *found = NULL;
 
+	out_rate_unit(row, unit);
+	if (row->query->family)
+		snprintf(unit, sizeof(unit), "%s", row->query->unit);
 	out_place(&place, row->place);
 	if (row->place->role)
 		buffer_printf(&place, ", %s", row->place->role);
-	for (size_t i = 0; !found && i < d->row_count; i++) {
-		struct compared *c = &d->rows[(expected + i) % d->row_count];
+	for (int other = 0; !found && other < 2; other++)
+		for (size_t i = 0; !found && i < d->row_count; i++) {
+			struct compared *c = &d->rows[(expected + i) % d->row_count];
 
-		if (cli_same(c->name, row->query->name) &&
-		    cli_same(c->family, row->query->family) && cli_same(c->place, place.data) &&
-		    cli_same(c->filter, row->query->filter))
-			found = c;
-	}
+			found = is_row(c, side, row, place.data, unit, other) ? c : NULL;
+		}
 	if (!found) {
-		bool metric = row->query->family;
-		char unit[OUT_UNIT_ROOM];
-
-		out_rate_unit(row, unit);
 		d->rows = cli_realloc(d->rows, d->row_count + 1, sizeof(*d->rows));
 		found = &d->rows[d->row_count++];
 		*found = (struct compared){
 			.name = cli_copy(row->query->name),
-			.family = cli_copy(row->query->family),
 			.place = cli_copy(place.data),
-			.unit = cli_copy(metric ? row->query->unit : unit),
+			.unit = cli_copy(unit),
 			.filter = cli_copy(row->query->filter),
 		};
 	}
-	buffer_free(&place);
+	if (!found->there[side])
+		found->families[side] = cli_copy(row->query->family);
+	found->there[side] = true;
 	return found;
 }
 
@@ -93,8 +111,12 @@ static void add_sample(struct diff *d, int side, const struct uncore_sample *sam
 	for (size_t i = 0; i < uncore_sample_count(sample); i++) {
 		const struct uncore_row *row = uncore_sample_row(sample, i);
 
-		add_value(find_row(d, i, row), side,
+		struct compared *c = find_row(d, side, i, row);
+
+		add_value(c, side,
 			  row->query->family ? row->value : row->rate * out_rate_unit(row, unit));
+		if (!c->counts[side] && !c->reasons[side])
+			c->reasons[side] = cli_copy(row->reason);
 	}
 }
 
@@ -139,6 +161,14 @@ static int read_file(const struct cli *cli, struct diff *d, int side)
 	if (!status) {
 		one.replay->group_ns = one.replay->interval_ns;
 		d->simulated = d->simulated || uncore_is_simulated(one.u);
+		facts_read(&d->machines[side], one.u);
+		for (size_t i = 0; i < uncore_metric_count(one.u); i++) {
+			const struct uncore_metric *metric = uncore_metric_at(one.u, i);
+			const char *missing = uncore_metric_missing(metric);
+
+			facts_add(&d->metrics[side], uncore_metric_name(metric), "%s",
+				  missing ? missing : "");
+		}
 		do
 			status = read_session(&one, d, side, sample);
 		while (!status && one.replay->sessions);
@@ -186,6 +216,95 @@ static void text_row(struct table *t, const struct compared *row, const struct c
 	table_end_row(t, c->reason);
 }
 
+/* Why one recording has no value of a row that the other one has. */
+static const char *why_only(const struct diff *d, const struct compared *row, int side)
+{
+	const char *missing = NULL;
+	bool known = false, several = false;
+
+	if (row->there[side])
+		return row->reasons[side] ? row->reasons[side] : "it has no value there";
+	for (size_t i = 0; i < d->row_count; i++)
+		if (d->rows[i].there[side] && cli_same(d->rows[i].name, row->name))
+			return "the other recording has this metric, but not of this place";
+	if (!row->families[!side])
+		return "the other recording does not have this event";
+	for (size_t i = 0; i < d->metrics[side].count; i++) {
+		const struct fact *metric = &d->metrics[side].items[i];
+
+		if (strcmp(metric->name, row->name) != 0)
+			continue;
+		known = true;
+		if (!*metric->value)
+			return "the other machine has this metric, but it was not recorded there";
+		several |= missing && strcmp(missing, metric->value) != 0;
+		missing = metric->value;
+	}
+	return !known    ? "the other machine has no metric of this name"
+	       : several ? "no PMU of the other machine counts this"
+			 : missing;
+}
+
+/* The side of which a row has no value; -1: it has both, or neither. */
+static int side_without(const struct compared *row)
+{
+	return !row->counts[0] == !row->counts[1] ? -1 : row->counts[0] ? 1 : 0;
+}
+
+/* The rows that have values in one recording only, with the reason behind the first of each
+ * metric. */
+static void put_only(const struct diff *d, int side, struct buffer *to)
+{
+	const struct table_column columns[] = {{side ? "ONLY IN B" : "ONLY IN A", TABLE_ALONE},
+					       {"PLACE", 0},
+					       {"MEAN", TABLE_RIGHT},
+					       {NULL, 0}};
+	const char *last = NULL;
+	struct table t;
+	size_t count = 0;
+
+	table_init(&t, columns);
+	for (size_t i = 0; i < d->row_count; i++) {
+		const struct compared *row = &d->rows[i];
+		struct comparison c;
+		const char *why;
+
+		if (side_without(row) != !side)
+			continue;
+		why = why_only(d, row, !side);
+		compare_series(&c, row->values[0], row->counts[0], row->values[1], row->counts[1]);
+		table_cell(&t, "%s", row->name);
+		table_cell(&t, "%s%s%s", row->place, row->filter ? ", " : "",
+			   row->filter ? row->filter : "");
+		value_cell(&t, side ? c.b.mean : c.a.mean, row->unit);
+		table_end_row(&t, cli_same(last, why) ? NULL : why);
+		last = why;
+		count++;
+	}
+	buffer_puts(to, count ? "\n" : "");
+	table_print(&t, to);
+	table_free(&t);
+}
+
+/* Frequencies that did not change during either recording are settings. */
+static void add_settings(struct diff *d)
+{
+	for (size_t i = 0; i < d->row_count; i++) {
+		const struct compared *row = &d->rows[i];
+		struct comparison c;
+		auto_buffer name = {0};
+
+		compare_series(&c, row->values[0], row->counts[0], row->values[1], row->counts[1]);
+		if (strcmp(row->unit, "Hz") != 0 || c.a.deviation != 0 || c.b.deviation != 0)
+			continue;
+		buffer_printf(&name, "%s, %s", row->name, row->place);
+		for (int side = 0; side < 2; side++)
+			if (row->counts[side])
+				facts_add(&d->machines[side], name.data, "%s",
+					  human(row->values[side][0], row->unit).text);
+	}
+}
+
 static json_t *side_document(const struct series *s, size_t count)
 {
 	return json_record(RECORD({"mean", value_real(s->mean)},
@@ -196,7 +315,9 @@ static json_t *side_document(const struct series *s, size_t count)
 static json_t *row_document(const struct compared *row, const struct comparison *c)
 {
 	return json_record(RECORD(
-		{"name", value_text(row->name)}, {"family", value_text(row->family)},
+		{"name", value_text(row->name)},
+		{"family", value_text(row->families[!row->there[0]])},
+		{"family_b", value_text(row->families[!!row->there[1]])},
 		{"place", value_text(row->place)}, {"filter", value_text(row->filter)},
 		{"unit", value_text(row->unit)},
 		{"a", value_json(side_document(&c->a, row->counts[0]))},
@@ -221,27 +342,37 @@ static int print(struct diff *d)
 	if (d->simulated)
 		buffer_puts(&text, "SIMULATED: these values are invented.\n");
 	buffer_printf(&text, "A is %s, B is %s.\n\n", d->names[0], d->names[1]);
+	add_settings(d);
+	if (!d->output)
+		facts_print(&d->machines[0], &d->machines[1], &text);
 	for (size_t i = 0; i < d->row_count; i++) {
 		struct compared *row = &d->rows[i];
 		struct comparison c;
 
 		compare_series(&c, row->values[0], row->counts[0], row->values[1], row->counts[1]);
+		if (side_without(row) >= 0)
+			c.reason = why_only(d, row, side_without(row));
 		if (d->output)
 			json_push(rows, row_document(row, &c));
-		else
+		else if (side_without(row) < 0)
 			text_row(&t, row, &c);
 	}
 	if (d->output) {
 		text.len = 0;
-		d->output->document(json_record(RECORD({"schema", value_count(JSON_SCHEMA)},
-						       {"source", value_text("diff")},
-						       {"simulated", value_flag(d->simulated)},
-						       {"a", value_text(d->names[0])},
-						       {"b", value_text(d->names[1])},
-						       {"changes", value_json(json_incref(rows))})),
-				    &text);
+		d->output->document(
+			json_record(RECORD(
+				{"schema", value_count(JSON_SCHEMA)},
+				{"source", value_text("diff")},
+				{"simulated", value_flag(d->simulated)},
+				{"a", value_text(d->names[0])}, {"b", value_text(d->names[1])},
+				{"machines",
+				 value_json(facts_document(&d->machines[0], &d->machines[1]))},
+				{"changes", value_json(json_incref(rows))})),
+			&text);
 	} else {
 		table_print(&t, &text);
+		put_only(d, 0, &text);
+		put_only(d, 1, &text);
 	}
 	json_decref(rows);
 	table_free(&t);
@@ -266,6 +397,7 @@ static void parse_other(void *into, int key, char *arg, struct argp_state *state
 		if (d->request.level != UNCORE_LEVEL_MACHINE)
 			argp_error(state, "only one level is possible");
 		d->request.level = levels[key - KEY_PER_SOCKET];
+		d->request.as_whole = false;
 		return;
 	}
 	d->request.queries = cli_realloc(d->request.queries, d->request.query_count + 1,
@@ -322,7 +454,7 @@ int cmd_diff(struct cli *cli, int argc, char **argv)
 		.argument = take_file,
 		.check = check,
 	};
-	struct diff d = {0};
+	struct diff d = {.request.as_whole = true};
 	int status = CLI_OK;
 
 	cli_parse(cli, &syntax, &d, argc, argv);
@@ -338,15 +470,21 @@ int cmd_diff(struct cli *cli, int argc, char **argv)
 		struct compared *c = &d.rows[i];
 
 		free(c->name);
-		free(c->family);
+		free(c->families[0]);
+		free(c->families[1]);
+		free(c->reasons[0]);
+		free(c->reasons[1]);
 		free(c->place);
 		free(c->unit);
 		free(c->filter);
 		free(c->values[0]);
 		free(c->values[1]);
 	}
-	free(d.names[0]);
-	free(d.names[1]);
+	for (int side = 0; side < 2; side++) {
+		facts_free(&d.machines[side]);
+		facts_free(&d.metrics[side]);
+		free(d.names[side]);
+	}
 	free(d.rows);
 	free(d.request.queries);
 	return status;

@@ -4,6 +4,7 @@
 #include "machine/topology.h"
 
 #define PRODUCT "sys/class/dmi/id/product_name"
+#define FIRMWARE "sys/class/dmi/id/bios_version"
 #define VENDOR "sys/class/dmi/id/sys_vendor"
 #define CLOCKS "sys/devices/system/clocksource/clocksource0/available_clocksource"
 #define LONGEST_TREE 4096 /* maximum bytes of a file of the device tree */
@@ -293,6 +294,10 @@ int unc_platform_read(struct unc_topology *t, const struct unc_root *root)
 	}
 	if (unc_root_read_line(root, "proc/sys/kernel/osrelease", &release) == 0) {
 		snprintf(t->kernel, sizeof(t->kernel), "%s", release);
+		free(release);
+	}
+	if (unc_root_read_line(root, FIRMWARE, &release) == 0) {
+		snprintf(t->firmware, sizeof(t->firmware), "%s", release);
 		free(release);
 	}
 	/* /sys/hypervisor exists under Xen, also in its first domain, which does not have the CPU

@@ -44,6 +44,7 @@ struct unc_topology {
 	char cpu_brand[64];  /* "AMD EPYC 9654"; "" if unknown */
 	int stepping;        /* of the CPU model; -1: unknown */
 	char kernel[64];     /* "7.2.12-amd64"; "" if unknown */
+	char firmware[64];   /* the version of the BIOS, "2.1.8"; "" if unknown */
 	char hypervisor[32]; /* "KVM"; "" if none was found */
 	/* The hypervisor in a part of a sentence, "this machine is a guest of ..."; or "". */
 	char guest[128];

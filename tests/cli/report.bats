@@ -269,6 +269,63 @@ verdict() {
 	expect 3 "$UNCORE" diff a b -e nvidia_ucf_pmu_0/event=0x99/
 }
 
+# bios DIR VERSION SPEED: the simulated Sapphire Rapids with a BIOS of this version, and a card whose link has this speed.
+bios() {
+	local link
+
+	unpack "$MACHINES/intel-spr-1socket.txt" "$1/machine"
+	mkdir -p "$1/machine/sys/class/dmi/id" "$1/machine/proc/sys/kernel"
+	echo "$2" >"$1/machine/sys/class/dmi/id/bios_version"
+	echo S3CRET >"$1/machine/sys/class/dmi/id/product_serial"
+	echo 6.12.1-amd64 >"$1/machine/proc/sys/kernel/osrelease"
+	link=$(find "$1/machine/sys/devices" -path '*27:00.0/current_link_speed')
+	echo "$3" >"$link"
+	sed "s|^machine:.*|machine: $PWD/$1/machine|" "$UNCORE_SOURCE_ROOT/data/sim/spr.yaml" >"$1.yaml"
+	"$UNCORE" --source "sim:$1.yaml,step=20ms" record -o "$1.uncore" -I 1ms --interval-count 30
+}
+
+@test "diff begins with what differs between the machines" {
+	bios a 2.1.8 '32.0 GT/s PCIe'
+	bios b 2.3.0 '16.0 GT/s PCIe'
+	expect 0 "$UNCORE" diff a.uncore b.uncore
+	shows 'BIOS +2.1.8 +2.3.0' 'PCIe 0000:27:00.0 +10de:2331 card0, 32 GT/s x16 +10de:2331 card0, 16 GT/s x16' \
+		$'\nSame:.*CPU.*kernel.*NUMA nodes'
+	[[ $output != *$'\n'kernel* ]] || fail 'what is the same is in the table'
+	[[ $output == *MACHINE*NAME* ]] || fail 'the order'
+	# Whole PMUs were not recorded: no partial sum is compared.
+	shows 'pcie.inbound.read.bandwidth +port 0000:26:01.0'
+	! grep -q 'pcie.inbound.read.bandwidth *all ' <<<"$output" || fail 'a partial sum'
+	"$UNCORE" diff a.uncore b.uncore -j >changes
+	helper check-schema changes
+	[ "$(jq -c '[.machines[] | select(.differs) | .name]' changes)" = '["BIOS","PCIe 0000:27:00.0"]' ]
+	expect 0 "$UNCORE" diff a.uncore a.uncore
+	[[ $output != *MACHINE* ]] || fail 'a machine differs from itself'
+	# The snapshot has the version, and no serial number.
+	expect 0 "$UNCORE" --root a/machine snapshot -
+	shows bios_version 2.1.8
+	[[ $output != *S3CRET* ]] || fail 'a serial number'
+}
+
+@test "diff of two families: metrics of the same name are compared, others have a reason" {
+	local sim
+
+	for sim in spr zen4; do
+		"$UNCORE" --source "sim:$sim,step=20ms" record -o "$sim" -I 1ms --interval-count 30 mem link
+	done
+	expect 0 "$UNCORE" diff spr zen4
+	shows 'CPU +Intel Xeon, Sapphire Rapids +AMD EPYC-Genoa, Zen 4' 'memory.bandwidth +all +[0-9.]+ GB/s +[0-9.]+ GB/s' \
+		'ONLY IN A' 'link.in.bandwidth' 'ONLY IN B' 'link.0.out.bandwidth'
+	[[ $output != *'fewer than 20 intervals'* ]] || fail 'an untrue reason'
+	"$UNCORE" diff spr zen4 -j >changes
+	helper check-schema changes
+	[ "$(jq -c '.changes[] | select(.name == "memory.bandwidth") | [.family, .family_b]' changes)" = '["intel-imc","amd-umc"]' ]
+	[ "$(jq '[.changes[] | select((.a.intervals > 0) != (.b.intervals > 0)) | .reason] | length > 3 and all(length > 10)' changes)" = true ]
+	# What the other machine has, but did not record.
+	"$UNCORE" --source sim:spr,step=20ms record -o one -I 1ms --interval-count 30 -M memory.bandwidth
+	expect 0 "$UNCORE" diff spr one
+	shows 'memory.read.bandwidth +all.*' 'the other machine has this metric, but it was not recorded there'
+}
+
 @test "a region of several parts: the intervals that its recorder missed are counted in all of them" {
 	record a 30 -M memory.bandwidth
 	# x lasts from tick 3 to 10 and from 15 to 22. Two intervals before ticks 5 and 6 were missed, and two before 18.
