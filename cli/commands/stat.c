@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/replay.h"
+#include "commands/alarm.h"
 #include "commands/documents.h"
 #include "commands/guess.h"
 #include "commands/stat.h"
@@ -67,6 +68,10 @@ static const struct cli_option options[] = {
 	 AT(request.when.cpu)},
 	{"repeat", "N", "Run COMMAND N times; print mean and spread", 'r', 3, OPTION_COUNT,
 	 AT(request.when.repeat)},
+	{"when", "CONDITION", "With --exec: 'METRIC > 80 % for 20ms', 'METRIC < 1e9'", 0, 3,
+	 OPTION_TEXT, AT(request.condition)},
+	{"exec", "COMMAND", "Run COMMAND once each time when the condition becomes true", 0, 3,
+	 OPTION_TEXT, AT(request.exec)},
 	{NULL, NULL, "Output:", 0, 4, 0, 0},
 	{"per-socket", NULL, "One row for each socket", KEY_LEVEL + UNCORE_LEVEL_SOCKET, 4, 0, 0},
 	{"per-node", NULL, "One row for each NUMA node, if the node of its counters is known",
@@ -321,6 +326,10 @@ static void check(void *into, struct argp_state *state)
 		argp_error(state, "--interval-count needs an interval: -I");
 	if (o->print.summary && !when->interval_ns)
 		argp_error(state, "--summary needs an interval: -I");
+	if (r->exec && !r->condition)
+		argp_error(state, "--exec needs a condition: --when");
+	if (r->condition && !r->exec && !o->takes_condition)
+		argp_error(state, "--when needs a command: --exec");
 	if (r->above && !r->sample_ns)
 		argp_error(state, "--above needs short samples: --sample");
 	if (r->sample_ns && when->interval_ns % r->sample_ns)
@@ -449,10 +458,13 @@ static int dry_run(struct cli *cli, const struct stat_options *o, const struct u
 
 int stat_count(struct cli *cli, struct stat_options *o, struct sink *sink)
 {
-	struct sink *sinks[] = {sink, NULL};
+	struct alarm alarm;
+	struct sink *sinks[] = {sink, o->request.exec ? &alarm.sink : NULL, NULL};
 	struct uncore_monitor *m;
-	int status = loop_plan(cli, &o->request, sinks, &m);
+	int status = o->request.exec ? alarm_init(&alarm, cli, &o->request) : CLI_OK;
 
+	if (!status)
+		status = loop_plan(cli, &o->request, sinks, &m);
 	if (status)
 		return status;
 	if (!o->dry_run)

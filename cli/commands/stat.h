@@ -19,6 +19,7 @@ struct stat_options {
 	/* What the command sets: */
 	const struct command
 		*known_presets; /* arguments name some of this table; NULL: they are a command */
+	bool takes_condition;   /* --when without --exec */
 	uint64_t default_interval_ns; /* without an option; 0: one window */
 	/* Where an argument that is no preset is stored, the name of a file; NULL: an error. */
 	const char **file;

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "commands/alarm.h"
 #include "commands/stat.h"
 #include "record/flight.h"
 
@@ -17,7 +18,6 @@ struct record {
 		bool append;
 		uint64_t rotate_size, rotate_age_ns, keep; /* 0: none */
 		uint64_t flight_ns; /* time kept in memory; 0: no flight recorder */
-		const char *when;   /* the condition to write it; NULL: signals only */
 		uint64_t after_ns;  /* the delay of writing */
 	} o;
 	struct cli *cli;
@@ -224,19 +224,15 @@ static int fly(struct record *r, const struct uncore_sample *sample)
 {
 	uint64_t end_ns = uncore_sample_end_ns(sample), keep_ns = r->o.flight_ns;
 	bool fired = false, by_signal = asked != 0;
-	int err = r->o.when ? trigger_update(&r->trigger, sample, &fired) : 0;
+	int err = r->stat.request.condition ? trigger_update(&r->trigger, sample, &fired) : 0;
 
 	asked = 0;
 	if (err) {
-		cli_error(err == -ENOENT ? "--when: no row of '%s' is recorded"
-					 : "--when: no row of '%s' has a ceiling, which %% needs; "
-					   "--memory-peak sets the ceiling of memory",
-			  r->trigger.name);
 		r->failed = true;
-		return CLI_USAGE;
+		return trigger_fail(&r->trigger, err);
 	}
 	if (!r->why && (fired || by_signal)) {
-		r->why = fired ? r->o.when : "SIGUSR2";
+		r->why = fired ? r->stat.request.condition : "SIGUSR2";
 		r->trigger_ns = end_ns;
 	}
 	keep_ns += r->why ? end_ns - r->trigger_ns : 0;
@@ -371,16 +367,15 @@ static int choose_presets(struct cli *cli, struct stat_options *o)
 static int prepare_flight(struct record *r)
 {
 	const struct sigaction action = {.sa_handler = ask, .sa_flags = SA_RESTART};
+	const struct request *request = &r->stat.request;
 
-	if ((r->o.when || r->o.after_ns) && !r->o.flight_ns)
-		cli_error("--when and --after need --flight");
+	if ((request->condition && !request->exec && !r->o.flight_ns) ||
+	    (r->o.after_ns && !r->o.flight_ns))
+		cli_error("--when needs --flight or --exec, and --after needs --flight");
 	else if (r->o.flight_ns && (r->o.append || r->o.rotate_size || r->o.rotate_age_ns))
 		cli_error("--flight excludes --append, --rotate-size and --rotate-age");
-	else if (r->o.when && !trigger_parse(&r->trigger, r->o.when))
-		cli_error(
-			"--when: '%s' is not METRIC > VALUE or METRIC < VALUE, optionally with "
-			"%% (of the ceiling) and 'for TIME'; VALUE is a number such as 80 or 1.5e9",
-			r->o.when);
+	else if (request->condition && !trigger_parse(&r->trigger, request->condition))
+		return trigger_refuse(request->condition);
 	else if (r->o.flight_ns && access(r->o.path, F_OK) == 0)
 		cli_error("%s: the file exists: choose another one", r->o.path);
 	else
@@ -423,8 +418,6 @@ int cmd_record(struct cli *cli, int argc, char **argv)
 		 "Keep the last TIME in memory; write it at SIGUSR2, or when the condition of "
 		 "--when is met",
 		 0, 4, OPTION_TIME, AT(flight_ns)},
-		{"when", "CONDITION", "With --flight: 'METRIC > 80 % for 20ms', 'METRIC < 1e9'", 0,
-		 4, OPTION_TEXT, AT(when)},
 		{"after", "TIME",
 		 "With --flight: write the file TIME after the signal or the condition", 0, 4,
 		 OPTION_TIME, AT(after_ns)},
@@ -438,6 +431,7 @@ int cmd_record(struct cli *cli, int argc, char **argv)
 	struct record r = {.cli = cli,
 			   .stat = {.known_presets = cli->presets,
 				    .file = &r.o.path,
+				    .takes_condition = true,
 				    .default_interval_ns = NS_PER_S,
 				    .print.output = output_find("text")}};
 	struct request *request = &r.stat.request;

@@ -123,6 +123,10 @@ int cmd_top(struct cli *cli, int argc, char **argv)
 	} else if (request->query_count || request->sample_ns || request->level) {
 		start.screen = "metrics"; /* what has been named is shown by its name */
 	}
+	if (request->exec && !status) {
+		cli_error("top cannot run --exec; use uncore stat or uncore record");
+		status = CLI_USAGE;
+	}
 #ifdef UNCORE_TOP
 	if (!status && !plain)
 		status = top_run(cli, request, &start, &shown);

@@ -509,7 +509,7 @@ above() {
 		[[ $stderr == *"--when: '$text' "* ]] || fail "$text"
 	done
 	expect 2 fly --flight 1s --when 'other.bandwidth > 5' --interval-count 1
-	[[ $stderr == *"no row of 'other.bandwidth' is recorded"* ]] || fail 'the sentence'
+	[[ $stderr == *"no row of 'other.bandwidth' is counted"* ]] || fail 'the sentence'
 	expect 2 "$UNCORE" --source "$SIM_SPR" record -o l.uncore -I 1ms -M memory.read.latency --interval-count 1 \
 		--flight 1s --when 'memory.read.latency > 5 %'
 	[[ $stderr == *"no row of 'memory.read.latency' has a ceiling"* ]] || fail 'the sentence'
