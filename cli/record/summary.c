@@ -34,12 +34,23 @@ struct statistics {
 	char *reason; /* the first one of the worst quality */
 };
 
+/* The sum of a bandwidth over the ports or PMUs of a machine of which no total was recorded. */
+struct sum {
+	struct uncore_row row;
+	struct uncore_row_place place;
+	size_t first;  /* the number of its first row */
+	size_t values; /* of its rows, in this interval */
+};
+
 struct summary {
 	const struct output *output; /* NULL: text */
 	struct cli *cli;
 	bool more;
-	struct statistics *all;
-	size_t count;
+	struct statistics *all; /* of the rows, then of the sums */
+	size_t count;           /* of both, */
+	size_t row_count;       /* and of rows */
+	struct sum *sums;
+	size_t *sum_of;                     /* of each row, the number of its sum; SIZE_MAX: none */
 	const struct uncore_sample *sample; /* the latest: its rows have the names and places */
 	uint64_t intervals, missed, begin_ns, end_ns, longest_stride;
 	double seconds;
@@ -92,19 +103,112 @@ static void add_row(struct statistics *s, const struct uncore_row *row, const st
 	s->intervals++;
 }
 
+static const struct uncore_row *row_of(const struct summary *s, size_t i)
+{
+	return i < s->row_count ? uncore_sample_row(s->sample, i) : &s->sums[i - s->row_count].row;
+}
+
+/* ---- sums ---- */
+
+/* Whether the row is of one of several parts that can be added up. */
+static bool is_part(const struct uncore_row *row)
+{
+	const struct uncore_row_place *place = row->place;
+
+	return row->query->family && strcmp(row->query->unit, "B/s") == 0 && !place->role &&
+	       (place->port || (place->pmu && !uncore_pmu_is_device(place->pmu)));
+}
+
+/* The other parts, and 0 if the machine has a row. */
+static size_t count_parts(const struct uncore_sample *sample, size_t i)
+{
+	const struct uncore_row *row = uncore_sample_row(sample, i);
+	size_t parts = 0;
+
+	for (size_t k = 0; k < uncore_sample_count(sample); k++) {
+		const struct uncore_row *other = uncore_sample_row(sample, k);
+
+		if (!out_same_query(other, row))
+			continue;
+		if (out_is_everywhere(other->place))
+			return 0;
+		parts += k != i && is_part(other);
+	}
+	return parts;
+}
+
+static void make_sums(struct summary *s, const struct uncore_sample *sample)
+{
+	size_t count = uncore_sample_count(sample), sums = 0;
+
+	s->sum_of = cli_realloc(NULL, count + 1, sizeof(*s->sum_of));
+	s->sums = cli_realloc(NULL, count + 1, sizeof(*s->sums));
+	for (size_t i = 0; i < count; i++) {
+		const struct uncore_row *row = uncore_sample_row(sample, i);
+		size_t k = 0;
+
+		s->sum_of[i] = SIZE_MAX;
+		if (!is_part(row) || !count_parts(sample, i))
+			continue;
+		while (k < sums &&
+		       !out_same_query(uncore_sample_row(sample, s->sums[k].first), row))
+			k++;
+		s->sum_of[i] = k;
+		s->sums[k].first = k == sums ? i : s->sums[k].first;
+		sums += k == sums;
+	}
+	s->row_count = count;
+	s->count = count + sums;
+}
+
+/* The values of the sums in this interval. */
+static void add_up(struct summary *s, const struct frame *f)
+{
+	for (size_t k = 0; k < s->count - s->row_count; k++) {
+		struct sum *sum = &s->sums[k];
+
+		sum->row = *frame_row(f, sum->first);
+		sum->place = (struct uncore_row_place){
+			.socket = -1, .node = -1, .channel = -1, .cpu = -1, .role = "sum"};
+		sum->row.place = &sum->place;
+		sum->row.value = NAN;
+		sum->values = 0;
+		sum->row.ceiling = sum->row.weight = NAN;
+		sum->row.quality = UNCORE_MEASURED;
+		sum->row.reason = NULL;
+	}
+	for (size_t i = 0; i < s->row_count; i++) {
+		const struct uncore_row *row = frame_row(f, i);
+		struct sum *sum = s->sum_of[i] == SIZE_MAX ? NULL : &s->sums[s->sum_of[i]];
+		bool missing = !isfinite(row->value);
+		enum uncore_quality quality = missing ? UNCORE_PARTIAL : row->quality;
+
+		if (!sum)
+			continue;
+		if (!missing)
+			sum->row.value = row->value + (sum->values++ ? sum->row.value : 0);
+		if (quality <= sum->row.quality)
+			continue;
+		sum->row.quality = quality;
+		sum->row.reason = missing ? "a part of the sum has no value" : row->reason;
+	}
+	for (size_t k = 0; k < s->count - s->row_count; k++)
+		if (!s->sums[k].values)
+			s->sums[k].row.quality = UNCORE_UNAVAILABLE;
+}
+
 /* A short last interval of a session is left out: its values are imprecise. */
 static int take(void *context, const struct frame *f)
 {
 	struct summary *s = context;
-	size_t count = uncore_sample_count(f->sample);
 
 	if (!s->all) {
-		s->all = cli_realloc(NULL, count + 1, sizeof(*s->all));
-		memset(s->all, 0, (count + 1) * sizeof(*s->all));
-		s->count = count;
+		make_sums(s, f->sample);
+		s->all = cli_realloc(NULL, s->count + 1, sizeof(*s->all));
+		memset(s->all, 0, (s->count + 1) * sizeof(*s->all));
 		s->begin_ns = uncore_sample_begin_wall_ns(f->sample);
 	}
-	if (count != s->count)
+	if (uncore_sample_count(f->sample) != s->row_count)
 		return cli_failure(CLI_RUNTIME,
 				   "the sessions of the recording have different rows: "
 				   "report the time of one with --begin and --end");
@@ -115,8 +219,9 @@ static int take(void *context, const struct frame *f)
 	if (s->intervals && f->window < (double)s->cli->replay->interval_ns / 2e9)
 		return CLI_OK;
 	s->intervals++;
-	for (size_t i = 0; i < count; i++)
-		add_row(&s->all[i], frame_row(f, i), f);
+	add_up(s, f);
+	for (size_t i = 0; i < s->count; i++)
+		add_row(&s->all[i], i < s->row_count ? frame_row(f, i) : row_of(s, i), f);
 	return CLI_OK;
 }
 
@@ -159,7 +264,7 @@ static double mean_of(const struct statistics *s)
 
 static void print_record(const struct summary *s, struct out *out, size_t i)
 {
-	const struct uncore_row *row = uncore_sample_row(s->sample, i);
+	const struct uncore_row *row = row_of(s, i);
 	const struct statistics *one = &s->all[i];
 	char unit[OUT_UNIT_ROOM], date[DATE_ROOM];
 	struct field fields[OUT_FIELDS_ROOM] = {
@@ -219,7 +324,7 @@ static struct shown_rows show_rows(const struct summary *s, bool most)
 	struct shown_rows shown = {s, cli_realloc(NULL, s->count + 1, sizeof(*shown.rows))};
 
 	for (size_t i = 0; i < s->count; i++) {
-		shown.rows[i] = *uncore_sample_row(s->sample, i);
+		shown.rows[i] = *row_of(s, i);
 		shown.rows[i].value = most ? s->all[i].most : mean_of(&s->all[i]);
 		shown.rows[i].quality = s->all[i].quality;
 		shown.rows[i].reason = s->all[i].reason;
@@ -239,7 +344,7 @@ static void put_statistics(struct table *t, const struct summary *s, size_t i, c
 			   const char *title)
 {
 	const struct statistics *one = &s->all[i];
-	struct uncore_row row = *uncore_sample_row(s->sample, i);
+	struct uncore_row row = *row_of(s, i);
 	char unit[OUT_UNIT_ROOM], begin[DATE_ROOM], end[DATE_ROOM], date[DATE_ROOM];
 	struct uncore_row_query query = *row.query;
 	bool one_day;
@@ -343,7 +448,7 @@ static size_t put_view(struct buffer *to, const struct summary *s, const struct 
 static bool has_whole(const struct summary *s, const struct uncore_row *row)
 {
 	for (size_t i = 0; i < s->count; i++) {
-		const struct uncore_row *other = uncore_sample_row(s->sample, i);
+		const struct uncore_row *other = row_of(s, i);
 
 		if (out_is_everywhere(other->place) && out_same_query(other, row))
 			return true;
@@ -360,7 +465,7 @@ static void put_others(struct buffer *to, const struct summary *s)
 
 	begin_table(&t, columns, "Other");
 	for (size_t i = 0; i < s->count; i++) {
-		const struct uncore_row *row = uncore_sample_row(s->sample, i);
+		const struct uncore_row *row = row_of(s, i);
 		const struct uncore_view *view;
 		enum uncore_column column;
 		unsigned rank;
@@ -392,7 +497,7 @@ static void put_others(struct buffer *to, const struct summary *s)
 /* A latency, or a ratio, is unavailable where nothing moves. */
 static bool needs_reason(const struct summary *s, size_t i)
 {
-	const struct uncore_row *row = uncore_sample_row(s->sample, i);
+	const struct uncore_row *row = row_of(s, i);
 	const struct uncore_view *view;
 	enum uncore_column column;
 	unsigned rank;
@@ -420,7 +525,7 @@ static void put_reasons(struct buffer *to, const struct summary *s)
 
 	for (size_t i = 0; i < s->count; i++) {
 		const struct statistics *one = &s->all[i];
-		const struct uncore_row *row = uncore_sample_row(s->sample, i);
+		const struct uncore_row *row = row_of(s, i);
 		auto_buffer place = {0};
 
 		if (!needs_reason(s, i) || said_before(s, i))
@@ -469,7 +574,7 @@ static void put_head(struct buffer *to, const struct summary *s)
 		      "Quality   %zu rows: %zu with partial or suspect values, %zu without any\n",
 		      s->count, doubtful, missing);
 	if (s->longest_stride > 1)
-		buffer_printf(to, "P50, P99  of every %lluth interval\n",
+		buffer_printf(to, "P50, P99  of one in %llu intervals\n",
 			      (unsigned long long)s->longest_stride);
 }
 
@@ -559,5 +664,7 @@ int summary_run(struct cli *cli, bool more, int argc, char **argv)
 		free(s.all[i].reason);
 	}
 	free(s.all);
+	free(s.sums);
+	free(s.sum_of);
 	return status;
 }

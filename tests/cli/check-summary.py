@@ -28,6 +28,12 @@ for row in read(sys.argv[2]):
 compared, wrong = 0, []
 for row in read(sys.argv[1]):
     rows = intervals.get(key(row))
+    if row["role"] == "sum":
+        parts = [one for other, each in intervals.items() if other[:2] == key(row)[:2] for one in each]
+        rows = [
+            {"date": date, "interval": 1, "value": sum(one["value"] for one in parts if one["date"] == date)}
+            for date in sorted({one["date"] for one in parts})
+        ]
     if not rows:
         continue
     known = [one for one in rows if one["value"] is not None]

@@ -43,11 +43,12 @@ record() {
 		'Memory +MEAN +P50 +P99 +MAX +MAX AT' 'Devices +MEAN' 'Links +MEAN' 'pcie.outbound.read.bandwidth' \
 		'socket 0, channel 7 +TOTAL' 'suspect, 40 of 40 intervals'
 	cmp <("$UNCORE" report a) <("$UNCORE" report a summary)
-	# The busiest device is first.
-	[ "$(awk '/^Devices/ {getline; print $1}' <<<"$output")" = uncore_iio_0 ] || fail 'the order'
+	# The sum of the ports, then the busiest of them.
+	[ "$(awk '/^Devices/ {getline; print $1; getline; getline; print $1}' <<<"$output" | xargs)" = 'sum uncore_iio_0' ] || fail 'the order'
 	# The same from the recorded intervals.
 	"$UNCORE" report a -j >summary
 	helper check-schema summary
+	[ "$(jq -s '[.[] | select(.role == "sum" and .name == "pcie.inbound.read.bandwidth")] | length' summary)" -eq 1 ]
 	"$UNCORE" report a mem -I 20ms -j >intervals
 	"$UNCORE" report a pcie -I 20ms -j >>intervals
 	expect 0 helper check-summary summary intervals
