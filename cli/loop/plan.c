@@ -192,6 +192,14 @@ static int add_recorded(struct cli *cli, const struct request *request, struct u
 
 		if (err)
 			return cli_fail(cli, err);
+		/* Whole PMUs have other counters than the ports that were recorded: their sum would
+		 * lack some of them. */
+		if (request->tree && level == UNCORE_LEVEL_MACHINE &&
+		    q->levels >> UNCORE_LEVEL_PORT & 1 &&
+		    !(q->levels >> UNCORE_LEVEL_MACHINE & 1)) {
+			added = true; /* with the ports */
+			continue;
+		}
 		err = q->metric ? add_metrics(cli, request, m, level, q->text)
 				: uncore_monitor_add_events(m, q->text);
 

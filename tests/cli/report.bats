@@ -96,6 +96,10 @@ for row in map(json.loads, open("summary")): print(row["name"], "%.6g" % float(r
 			diff <(sed '/^SIMULATED/d' <<<"$live") <(sed '/^SIMULATED/d' <<<"$output") || fail "$sim $view"
 		done
 	done
+	# The overview has the recorded ports, and no sum that lacks some of them.
+	expect 0 "$UNCORE" --source replay:spr
+	[[ $output != *'not in the recording'* && $output != *Other* ]] || fail 'a partial sum'
+	shows 'uncore_iio_0 +[0-9.]+ GB/s' 'uncore_upi_1 +[0-9.]+ GB/s' 'machine +[0-9.]+ GB/s'
 	# Whole PMUs have other counters than their ports: the reason names the option.
 	expect 0 "$UNCORE" report spr stat -M pcie.inbound.read.bandwidth
 	shows 'partial' 'it is not in the recording, which has each port: --per-port'
