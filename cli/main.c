@@ -157,8 +157,7 @@ static const struct command commands[] = {
 	{"power", "Power, clocks of the uncore and temperatures", .run = cmd_stat,
 	 .metrics = "power.package,power.memory,power.cores,power.graphics,power.platform,"
 		    "device.energy.power,device.power,clock.uncore.*frequency,temperature.*",
-	 .without = "from to gpu link address per-port per-channel sort",
-	 .recorded = true},
+	 .without = "from to gpu link address per-port per-channel sort", .recorded = true},
 	{"matrix", "Memory traffic by source and target", .run = cmd_stat,
 	 .metrics = "matrix.*,and,device.pcie.inbound.*.bandwidth", .output = "matrix",
 	 .without = "from to gpu link port device address per-port per-channel sort"},

@@ -102,7 +102,10 @@ static int findings(struct cli *cli, struct buffer *to)
 static int measure(struct cli *cli)
 {
 	struct stat_options o = {.request.when.timeout_ns = cli_replays(cli) ? 0 : NS_PER_S,
-				 .request.extra = true,
+				 /* A recording has the levels that were recorded. */
+				 .request.extra = !cli_replays(cli),
+				 .request.tree = cli_replays(cli),
+				 .request.power = true,
 				 .print = {.output = output_find("screens"), .separator = ","}};
 
 	for (size_t i = 0; i < uncore_metric_count(cli->u); i++)

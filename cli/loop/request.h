@@ -52,7 +52,7 @@ struct request {
 	uint64_t sample_ns; /* length of short samples; 0: none */
 	uint64_t above;     /* 0: 80, see request_above() */
 	const char *condition, *exec; /* --when and --exec; NULL: not given */
-	bool verbose;       /* all notes are printed, and late intervals */
+	bool verbose;                 /* all notes are printed, and late intervals */
 	struct schedule {
 		uint64_t interval_ns;    /* 0: one window */
 		uint64_t interval_count; /* 0: no limit */

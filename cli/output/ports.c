@@ -388,8 +388,8 @@ static bool remove_idle(struct out *out, const struct view_line *lines)
 
 static void put_legend(struct out *out, const struct view_line *lines, size_t count)
 {
-	bool ports = false, devices = false, directed = false, one_way = false, shares = false,
-	     summed = count > 1;
+	bool ports = false, devices = false, directed = false, outward = false, one_way = false,
+	     shares = false, summed = count > 1;
 	char text[200];
 
 	put_idle(out, lines, count, false);
@@ -413,10 +413,13 @@ static void put_legend(struct out *out, const struct view_line *lines, size_t co
 		devices = devices || is_device(out->rows[i].row);
 		directed =
 			directed || strstr(query->at_port ? query->at_port : query->name, "bound.");
+		outward = outward || strstr(query->name, ".outbound.");
 		one_way = one_way || strstr(out->rows[i].row->query->name, ".in.");
 	}
 	if (directed)
-		out_once(out, "IN: devices reach memory (DMA). OUT: CPUs reach devices (MMIO).");
+		out_once(out,
+			 outward ? "IN: devices reach memory (DMA). OUT: CPUs reach devices (MMIO)."
+				 : "IN: devices reach memory (DMA).");
 	else if (one_way)
 		out_once(out, "IN, OUT: by direction, from any source.");
 	if (devices)

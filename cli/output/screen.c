@@ -151,6 +151,20 @@ static bool sums_devices(const struct maker *m, const struct draft *d)
 	return false;
 }
 
+/* A sum over what was counted for each root port lacks the traffic that passes none, such as that of
+ * accelerators in the chip. */
+static bool sums_ports(const struct maker *m, const struct draft *d)
+{
+	bool extra = false, ports = false;
+
+	for (int k = 0; k < UNCORE_COLUMNS; k++)
+		extra |= d->line.rows[k] != SCREEN_NONE &&
+			 m->rows->at(m->rows->context, d->line.rows[k])->extra;
+	for (size_t i = 0; extra && i < m->count; i++)
+		ports |= m->drafts[i].view == d->view && m->drafts[i].line.kind == SCREEN_PORT;
+	return ports;
+}
+
 /* The number of lines of this kind in the view and on the socket. */
 static size_t siblings(const struct maker *m, const struct draft *d, enum screen_kind kind)
 {
@@ -167,7 +181,7 @@ static size_t siblings(const struct maker *m, const struct draft *d, enum screen
  * socket is the socket, and the only socket the machine. */
 static bool is_double(const struct maker *m, const struct draft *d)
 {
-	if (is_sum(d) && sums_devices(m, d))
+	if (is_sum(d) && (sums_devices(m, d) || sums_ports(m, d)))
 		return true;
 	if (d->line.kind == SCREEN_SOCKET)
 		return uncore_socket_count(m->u) == 1;

@@ -11,6 +11,7 @@
 
 #define BAR_CELLS 10
 #define LINES_SHOWN 10 /* of a view */
+#define IDLE_SHOWN 8   /* names */
 
 static const struct uncore_row *row_at(const void *context, size_t i)
 {
@@ -48,6 +49,27 @@ static void put_gap(struct out *out)
 {
 	if (out->to->len < 2 || memcmp(out->to->data + out->to->len - 2, "\n\n", 2) != 0)
 		buffer_puts(out->to, "\n");
+}
+
+/* The idle places of the view that begins at `first`, by name. */
+static void put_idle(struct out *out, const struct screen *s, const struct screen_rows *rows,
+		     size_t first)
+{
+	auto_buffer names = {0};
+	size_t idle = 0;
+
+	for (size_t i = first; i < s->count && s->lines[i].view == s->lines[first].view; i++) {
+		const struct screen_line *line = &s->lines[i];
+
+		if (line->kind < SCREEN_CHANNEL || !screen_is_idle(line, rows))
+			continue;
+		if (idle++ < IDLE_SHOWN)
+			buffer_printf(&names, "%s %s", idle > 1 ? "," : "", line->label);
+	}
+	if (idle > IDLE_SHOWN)
+		buffer_puts(&names, " ...");
+	buffer_printf(out->to, "  %zu idle:", idle);
+	buffer_wrap(out->to, 2, text_columns(), buffer_text(&names));
 }
 
 /* The lines of the view that begins at `first`, and their number. Channels are in the words on the
@@ -93,7 +115,7 @@ static size_t put_view(struct out *out, const struct screen *s, const struct scr
 	if (more)
 		buffer_printf(out->to, "  %zu more\n", more);
 	if (idle)
-		buffer_printf(out->to, "  %zu idle\n", idle);
+		put_idle(out, s, rows, first);
 	free(shown);
 	return end;
 }
