@@ -151,8 +151,8 @@ static bool sums_devices(const struct maker *m, const struct draft *d)
 	return false;
 }
 
-/* A sum over what was counted for each root port lacks the traffic that passes none, such as that of
- * accelerators in the chip. */
+/* A sum over what was counted for each root port lacks the traffic that passes none, such as that
+ * of accelerators in the chip. */
 static bool sums_ports(const struct maker *m, const struct draft *d)
 {
 	bool extra = false, ports = false;
