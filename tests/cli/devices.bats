@@ -63,6 +63,21 @@ put() {
 	printf '%s\n' "$2" | dd of="$1" conv=notrunc status=none
 }
 
+# row_of_link METRIC LINK: what was counted on it.
+row_of_link() {
+	jq -r --arg name "$1" --arg role "link $2" 'select(.name == $name and .role == $role) | .inputs[0].count' <<<"$output"
+}
+
+# sectors DISK: read and written, from a table that is not in /sys.
+sectors() {
+	awk -v disk="$1" '$3 == disk { print $6, $10 }' /proc/diskstats
+}
+
+# bytes INTERFACE: received and sent, by another program.
+bytes() {
+	ip -s -j link show dev "$1" | jq -r '.[] | .stats64 | "\(.rx.bytes) \(.tx.bytes)"'
+}
+
 @test "gpu_metrics: each version has its numbers where its structure has them" {
 	local at version before after
 
@@ -126,11 +141,6 @@ put() {
 	[ "$(jq -r .value <<<"$output" | xargs)" = '8 7' ]
 	refuses 3 "$UNCORE" --root "$TREE" --source files stat -e amd_gpu_0/xgmi_read,links=3/ 1 1
 	says "does not have 'xgmi_read' of one such link"
-}
-
-# row_of_link METRIC LINK: what was counted on it.
-row_of_link() {
-	jq -r --arg name "$1" --arg role "link $2" 'select(.name == $name and .role == $role) | .inputs[0].count' <<<"$output"
 }
 
 @test "NVMe namespaces that are attached or detached while they are counted" {
@@ -618,11 +628,6 @@ measured 0 null' ] || fail "$rows"
 # The disk and the interfaces of this machine. What other programs move at the same time is in both counts: between the
 # two inner readings of the kernel's tables lies less than the command counts, and between the outer ones more.
 
-# sectors DISK: read and written, from a table that is not in /sys.
-sectors() {
-	awk -v disk="$1" '$3 == disk { print $6, $10 }' /proc/diskstats
-}
-
 @test "a disk: reads and writes of a known size are counted, and what /proc/diskstats has" {
 	local file=$BATS_TEST_TMPDIR/known disk inner outer first last count
 
@@ -646,11 +651,6 @@ sectors() {
 		echo "at least $((inner[k + 2] - inner[k])), counted $count, at most $outer"
 		[ "$count" -ge 32768 ] && [ "$count" -ge $((inner[k + 2] - inner[k])) ] && [ "$count" -le "$outer" ]
 	done
-}
-
-# bytes INTERFACE: received and sent, by another program.
-bytes() {
-	ip -s -j link show dev "$1" | jq -r '.[] | .stats64 | "\(.rx.bytes) \(.tx.bytes)"'
 }
 
 @test "a network interface: known traffic is counted, and what ip(8) has" {

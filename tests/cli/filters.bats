@@ -24,6 +24,18 @@ encodes() {
 		fail "$options should be" "$wanted"
 }
 
+# counters OPTION...: the PMUs of the counters that would be opened.
+counters() {
+	expect 0 "$UNCORE" --source "$SIM_T410" stat --dry-run -j "$@"
+	jq -r .pmu <<<"$output" | sort -u | paste -sd ' '
+}
+
+# port_rows OPTION...: the rows of `pcie`, which are those of these ports.
+port_rows() {
+	expect 0 "$UNCORE" --source "$SIM_T410" pcie -j "$@"
+	jq -r 'select(.name == "pcie.inbound.read.bandwidth") | .port' <<<"$output" | sort | paste -sd ' '
+}
+
 @test "sources and targets of requests" {
 	encodes '--from cpu --to memory' memory.read.bandwidth 'nvidia_ucf_pmu_0 0x123 0x102 0x0'
 	encodes '--from device --to remote' memory.read.bandwidth 'nvidia_ucf_pmu_0 0x123 0x801 0x0'
@@ -282,12 +294,6 @@ its config space that names its PMU cannot be read without root" ] || fail 'the 
 	says '^uncore: GPU 7: the link of nvidia_nvlink_c2c_pmu_0 has 2 GPUs, 0 to 1'
 }
 
-# counters OPTION...: the PMUs of the counters that would be opened.
-counters() {
-	expect 0 "$UNCORE" --source "$SIM_T410" stat --dry-run -j "$@"
-	jq -r .pmu <<<"$output" | sort -u | paste -sd ' '
-}
-
 @test "sockets and NUMA nodes: their counters alone are opened, and their rows are those of all" {
 	local option wanted
 
@@ -336,24 +342,18 @@ counters() {
 	says 'note: left out: the socket of nvidia_ucf_pmu_1 is not known: the firmware does not say'
 }
 
-# ports OPTION...: the rows of `pcie`, which are those of these ports.
-ports() {
-	expect 0 "$UNCORE" --source "$SIM_T410" pcie -j "$@"
-	jq -r 'select(.name == "pcie.inbound.read.bandwidth") | .port' <<<"$output" | sort | paste -sd ' '
-}
-
 @test "several devices: names, patterns, vendor:device, classes" {
 	local wanted
 
-	[ "$(ports --device nvme0,nvme1)" = '0001:00:00.0 0009:00:00.0' ] || fail 'names'
-	[ "$(ports nvme0 nvme1)" = '0001:00:00.0 0009:00:00.0' ] || fail 'arguments'
-	[ "$(ports --device 'nvme*')" = '0001:00:00.0 0009:00:00.0' ] || fail 'a pattern'
-	[ "$(ports --device nvme)" = '0001:00:00.0 0009:00:00.0' ] || fail 'a class'
-	[ "$(ports --device 144d:a824)" = '0001:00:00.0 0009:00:00.0' ] || fail 'vendor and device'
-	[ "$(ports --device '144d:*,0003:01:00.0')" = '0001:00:00.0 0003:00:00.0 0009:00:00.0' ] || fail 'a vendor'
-	[ "$(ports --device gpu)" = 0003:00:00.0 ] || fail 'GPUs'
-	[ "$(ports --device nic)" = '0002:80:00.0 0004:00:00.0 000b:00:00.0 000c:00:00.0' ] || fail 'NICs'
-	[ "$(ports --device nvme --socket 1)" = 0009:00:00.0 ] || fail 'of one socket'
+	[ "$(port_rows --device nvme0,nvme1)" = '0001:00:00.0 0009:00:00.0' ] || fail 'names'
+	[ "$(port_rows nvme0 nvme1)" = '0001:00:00.0 0009:00:00.0' ] || fail 'arguments'
+	[ "$(port_rows --device 'nvme*')" = '0001:00:00.0 0009:00:00.0' ] || fail 'a pattern'
+	[ "$(port_rows --device nvme)" = '0001:00:00.0 0009:00:00.0' ] || fail 'a class'
+	[ "$(port_rows --device 144d:a824)" = '0001:00:00.0 0009:00:00.0' ] || fail 'vendor and device'
+	[ "$(port_rows --device '144d:*,0003:01:00.0')" = '0001:00:00.0 0003:00:00.0 0009:00:00.0' ] || fail 'a vendor'
+	[ "$(port_rows --device gpu)" = 0003:00:00.0 ] || fail 'GPUs'
+	[ "$(port_rows --device nic)" = '0002:80:00.0 0004:00:00.0 000b:00:00.0 000c:00:00.0' ] || fail 'NICs'
+	[ "$(port_rows --device nvme --socket 1)" = 0009:00:00.0 ] || fail 'of one socket'
 	# Two functions of one card: their port, once, and not each of them with it.
 	expect 0 "$UNCORE" --source "$SIM_T410" pcie -j --port 0002:80:00.0
 	wanted=$(jq -c 'select(.name | startswith("pcie.")) | [.name, .port, .value]' <<<"$output")

@@ -38,16 +38,6 @@ answers() {
 	[ "$count" -eq 22 ] || fail "$count tasks"
 }
 
-@test "the daily tasks on Sapphire Rapids" {
-	answers spr 4
-}
-
-@test "the daily tasks on Zen 4" {
-	answers zen4 5
-}
-
-# ---- tasks as they are typed before the manual is read ----
-
 # typed MACHINE ARGUMENTS...: it works.
 typed() {
 	expect 0 "$UNCORE" --source "sim:$1,step=1s" "${@:2}" || return 1
@@ -60,6 +50,16 @@ told() {
 	[ "$(wc -l <<<"$stderr")" -eq 1 ] || fail "not one line: ${*:2}"
 	[[ $stderr == *"$1"* ]] || fail "does not have '$1': ${*:2}"
 }
+
+@test "the daily tasks on Sapphire Rapids" {
+	answers spr 4
+}
+
+@test "the daily tasks on Zen 4" {
+	answers zen4 5
+}
+
+# ---- tasks as they are typed before the manual is read ----
 
 @test "first guesses: devices, places, links" {
 	# Which NVMe drive uses PCIe?
