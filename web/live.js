@@ -288,7 +288,7 @@ const live = ((page, map) => {
 
 	function machine(about) {
 		state.machine = about;
-		const {host, cpu_model: cpu, source, version} = about;
+		const {host, cpu_name: cpu, source, version} = about;
 		document.title = `uncore${host ? `: ${host}` : ""}`;
 		say(byId("machine"), [host, cpu, source !== "kernel" && source, version && `uncore ${version}`].filter(Boolean).join(" · "));
 		byId("simulated").hidden = !about.simulated;

@@ -30,7 +30,7 @@ const json = (...words) => execFileSync(uncore, words, {stdio: ["ignore", "pipe"
 class Mock {
 	constructor({source = "sim:t410", options = ["--per-socket"], rows, screen, samples = false, held = 600, every = 1000, recorded = false} = {}) {
 		Object.assign(this, {source, options, rows, screen, samples, held, every, recorded, clients: new Set(), run: 0, offset: 0});
-		this.machine = {schema: 1, version: "0", host: "example", cpu_model: "Simulated CPU", source, simulated: true,
+		this.machine = {schema: 1, version: "0", host: "example", cpu_model: "x", cpu_name: "Simulated CPU", source, simulated: true,
 			command_line: `uncore --source ${source} serve`, interval: every / 1000, topology: JSON.parse(json("--source", source, "topo", "-j")),
 			findings: JSON.parse(json("--source", source, "doctor", "-j"))};
 	}
