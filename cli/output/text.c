@@ -205,11 +205,17 @@ void out_place_cell(struct table *t, const struct uncore_row_place *place)
 /* ---- the output `text` ---- */
 
 static const struct table_column columns[] = {
-	{"TIME", TABLE_RIGHT},  {"WINDOW", TABLE_RIGHT},
-	{"NAME", TABLE_ALONE},  {"PLACE", 0},
-	{"VALUE", TABLE_RIGHT}, {"UNIT", 0},
-	{"SPREAD", 0},          {"QUALITY", 0},
-	{"RATE", TABLE_RIGHT},  {0},
+	{"TIME", TABLE_RIGHT},
+	{"WINDOW", TABLE_RIGHT},
+	{"NAME", TABLE_ALONE},
+	{"PLACE", 0},
+	{"VALUE", TABLE_RIGHT},
+	{"UNIT", 0},
+	{"SPREAD", 0},
+	{"QUALITY", 0},
+	{"RATE", TABLE_RIGHT},
+	{"IN ALL", TABLE_RIGHT},
+	{0},
 };
 
 /* Puts value, unit and spread. A percentile is known only as a bin of a histogram: its bounds are
@@ -259,6 +265,22 @@ static void put_rate(struct table *t, const struct uncore_row *row)
 	}
 }
 
+/* Puts what a metric of a sum per second counted while the command ran. */
+static void put_amount(const struct out *out, struct table *t, const struct uncore_row *row)
+{
+	static const char *const units[][2] = {{"B/s", "B"}, {"1/s", ""}, {"W", "J"}};
+	struct human amount;
+
+	for (size_t i = 0; out->setup.command && i < sizeof(units) / sizeof(*units); i++) {
+		if (!isfinite(row->counted->amount) || strcmp(row->query->unit, units[i][0]) != 0)
+			continue;
+		human_value(&amount, row->counted->amount, units[i][1]);
+		table_cell(t, "%s%s%s", amount.number, *amount.unit ? " " : "", amount.unit);
+		return;
+	}
+	table_cell(t, "%s", "");
+}
+
 static void put_row(struct out *out, struct table *t, const struct out_row *kept, bool family,
 		    bool repeated)
 {
@@ -297,6 +319,7 @@ static void put_row(struct out *out, struct table *t, const struct out_row *kept
 	table_cell(t, "%s%s%s%s", color, uncore_quality_name(row->quality), text,
 		   *color ? COLOR_END : "");
 	put_rate(t, row);
+	put_amount(out, t, row);
 	/* The note: the reason, or else the share of the ceiling. */
 	*text = '\0';
 	if (!row->reason && isfinite(row->value / row->ceiling)) {

@@ -267,6 +267,16 @@ decodes() {
 	expect 0 helper planted "$BATS_TEST_TMPDIR/tree"
 }
 
+@test "with a command, text has what was counted in all" {
+	expect 0 "$UNCORE" --source sim:spr,step=500ms stat -M memory.bandwidth,memory.read.latency -- true
+	shows 'NAME +PLACE +VALUE +UNIT +QUALITY +IN ALL'
+	# Half a second of it.
+	awk '$1 == "memory.bandwidth" { n++; if ($4 != "GB/s" || $7 != "GB" || $3 - 2 * $6 > 0.2 || 2 * $6 - $3 > 0.2) exit 1 }
+		$1 == "memory.read.latency" && NF != 5 { exit 1 } END { exit n != 1 }' <<<"$output" || fail 'half of the value'
+	expect 0 "$UNCORE" --source sim:spr,step=500ms stat -M memory.bandwidth 1 1
+	[[ $output != *'IN ALL'* ]]
+}
+
 @test "a separator of CSV may be a control character" {
 	expect 0 "$UNCORE" --source "$SIM_T410" stat -x $'\x1f' --timeout 1ms -M memory.bandwidth
 	shows $'schema|time\x1finterval\x1f'
