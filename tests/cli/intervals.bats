@@ -80,7 +80,8 @@ setup() {
 			[ "$code" -eq 0 ] || fail "$machine $preset"
 			sed "s/^{/{\"plan\":\"$machine-$preset\",/" "$BATS_TEST_TMPDIR/plan" >>"$BATS_TEST_TMPDIR/plans"
 			count=$((count + 1))
-			"$plain" --source "sim:$machine" "$preset" --all --dry-run >/dev/null || fail "$machine $preset --all"
+			[[ $preset =~ cache|matrix ]] ||
+				"$plain" --source "sim:$machine" "$preset" --all --dry-run >/dev/null || fail "$machine $preset --all"
 		done
 	done
 	while read -r plan rounds most; do
