@@ -127,13 +127,17 @@ int cmd_top(struct cli *cli, int argc, char **argv)
 		cli_error("top cannot run --exec; use uncore stat or uncore record");
 		status = CLI_USAGE;
 	}
+	/* What is named is counted at all levels. Otherwise the rows of all levels come from the
+	 * counters of the machine, since an I/O stack has too few for itself and for its ports. */
+	request->extra = !start.screen && !o.stat.word && !cli_replays(cli);
+	request->tree = !request->extra;
 #ifdef UNCORE_TOP
 	if (!status && !plain)
 		status = top_run(cli, request, &start, &shown);
 #else
 	(void)plain;
 #endif
-	request->tree = request->power = false;
+	request->tree = request->power = request->extra = false;
 	if (preset.output && !request->query_count && cli_same(print->output->name, "text"))
 		print->output = output_find(preset.output);
 	if (preset.level && request->level == UNCORE_LEVEL_MACHINE)

@@ -321,7 +321,7 @@ same_numbers() {
 	keys Escape 3 End
 	lacks 'port 0002:a0:00.0'
 	keys z
-	sees '^ *port 0002:a0:00.0 .* 0 B/s'
+	sees '^ *nvidia_pcie_pmu_0_rc_4 .* 0 B/s'
 	keys Home
 	keys ']' ']'
 	sees ' 15min'
