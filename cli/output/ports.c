@@ -56,17 +56,22 @@ static bool same_unit(const struct uncore_row *a, const struct uncore_row *b)
 	return !*x && !*y;
 }
 
+/* Whether devices count the row themselves. A sum over a socket names no PMU. */
+static bool is_device(const struct uncore_row *row)
+{
+	const char *name = row->query->name;
+
+	if (row->place->pmu)
+		return uncore_pmu_is_device(row->place->pmu);
+	return row->query->at_port || strncmp(name, DEVICE, strlen(DEVICE)) == 0;
+}
+
 bool ports_same_line(const struct uncore_row *a, const struct uncore_row *b)
 {
 	const char *x = part_of(a->query->name), *y = part_of(b->query->name);
 
 	return (out_same_port(a->place, b->place) || same_unit(a, b)) && !x == !y &&
-	       (!x || strncmp(x, y, strcspn(x, ".") + 1) == 0);
-}
-
-static bool is_device(const struct uncore_row *row)
-{
-	return row->place->pmu && uncore_pmu_is_device(row->place->pmu);
+	       is_device(a) == is_device(b) && (!x || strncmp(x, y, strcspn(x, ".") + 1) == 0);
 }
 
 /* The metric's name without its part. What a device counts is in the column of the port's metric
@@ -116,7 +121,7 @@ static void put_place(struct table *t, const struct uncore_row *row)
 	auto_buffer place = {0};
 	char link[LINK_ROOM];
 
-	if (is_device(row)) {
+	if (is_device(row) && pmu) {
 		table_cell(t, "  %s", uncore_pmu_name(pmu));
 		table_cell(t, "%s", "");
 		return;
@@ -131,6 +136,8 @@ static void put_place(struct table *t, const struct uncore_row *row)
 		buffer_printf(&place, "socket %d, %s", row->place->socket, uncore_pmu_name(pmu));
 	else
 		out_place(&place, row->place);
+	if (is_device(row))
+		buffer_puts(&place, ", devices");
 	if (part)
 		buffer_printf(&place, ", complex %.*s", (int)strcspn(part, "."), part);
 	table_cell(t, "%s", place.data);
@@ -237,7 +244,7 @@ static void order(const struct out *out, struct view_line *lines, size_t count)
 		struct view_line *l = &lines[i];
 
 		l->hidden = count > 1 && !alone && l->bandwidth && !l->busy &&
-			    (l->row->place->port || is_device(l->row));
+			    (l->row->place->port || (is_device(l->row) && l->row->place->pmu));
 		l->key = strcmp(sort, "share") == 0 ? fmax(l->share, 0) : l->key;
 	}
 	qsort(lines, count, sizeof(*lines), compare_lines);
@@ -357,7 +364,7 @@ static const char *title_of_places(const struct out *out)
 
 		if (out->rows[i].row->place->port)
 			return "PORT";
-		if (is_device(out->rows[i].row))
+		if (is_device(out->rows[i].row) && pmu)
 			title = strcmp(title, "PLACE") == 0 ? "DEVICE" : title;
 		else if (pmu)
 			title = cli_same(uncore_pmu_place(pmu), "port") ? "PORT" : "PMU";
@@ -388,8 +395,8 @@ static bool remove_idle(struct out *out, const struct view_line *lines)
 
 static void put_legend(struct out *out, const struct view_line *lines, size_t count)
 {
-	bool ports = false, devices = false, directed = false, outward = false, one_way = false,
-	     shares = false, summed = count > 1;
+	bool ports = false, devices = false, directed = false, outward = false, counts = false,
+	     one_way = false, shares = false, summed = count > 1;
 	char text[200];
 
 	put_idle(out, lines, count, false);
@@ -410,7 +417,8 @@ static void put_legend(struct out *out, const struct view_line *lines, size_t co
 		}
 		summed = summed && !out->rows[i].row->query->filter;
 		ports = ports || place->port;
-		devices = devices || is_device(out->rows[i].row);
+		devices = devices || (is_device(out->rows[i].row) && place->pmu);
+		counts = counts || (is_device(out->rows[i].row) && !place->pmu);
 		directed =
 			directed || strstr(query->at_port ? query->at_port : query->name, "bound.");
 		outward = outward || strstr(query->name, ".outbound.");
@@ -424,6 +432,8 @@ static void put_legend(struct out *out, const struct view_line *lines, size_t co
 		out_once(out, "IN, OUT: by direction, from any source.");
 	if (devices)
 		out_once(out, "Indented: what devices count themselves.");
+	if (counts)
+		out_once(out, "devices: what devices count themselves; it is not in the sum.");
 	if (ports || shares)
 		out_once(out, "OF LINK: the largest bandwidth as a share of the link's capacity in "
 			      "one direction.");

@@ -198,6 +198,16 @@ nvidia_nvlink_c2c0_pmu_0 link.in.write.bandwidth agree 1 true' ] || fail 'the su
 		'pcie.inbound.write.llc.miss.ratio +uncore_cha_0 '
 }
 
+@test "pcie by socket: what devices count has a line of its own, and is not in the sum" {
+	expect 0 "$UNCORE" --source "$ZEN4_DEVICES" pcie --per-socket
+	shows $'\nsocket 0 +43\\.46 GB/s +31\\.19 GB/s' $'\nsocket 0, devices +36\\.00 GB/s +18\\.00 GB/s' \
+		$'\nsum +43\\.46 GB/s +31\\.19 GB/s' 'it is not in the sum'
+	# Devices at rest have no name there.
+	sed -E 's/(constant|mean|amplitude): [0-9.e]+/\1: 0/g' "$BATS_FILE_TMPDIR/zen4-devices.yaml" >"$BATS_FILE_TMPDIR/rest.yaml"
+	expect 0 "$UNCORE" --source "sim:$BATS_FILE_TMPDIR/rest.yaml,step=1s" pcie --per-socket
+	shows 'socket 0, devices'
+}
+
 @test "JSON and CSV: rows of devices have their PCI function, those of ports the port" {
 	local command
 
@@ -362,7 +372,7 @@ nvidia_nvlink_c2c0_pmu_0 link.in.write.bandwidth agree 1 true' ] || fail 'the su
 	"${tmux[@]}" send-keys q
 	sleep 0.2
 	"${tmux[@]}" kill-server || true
-	shows 'pcie\.inbound\.read\.bandwidth .*port 0000:37:01\.0: nvme0 nvme0n1 +2\.060 GB/s !.*nvme0: 0000:38:00\.0 nvme0 .* +2\.048 GB/s +13\.0 %'
+	shows 'pcie\.inbound\.read\.bandwidth .*uncore_iio_4 +2\.060 GB/s .*nvme0: 0000:38:00\.0 nvme0 .* +2\.048 GB/s +13\.0 %'
 }
 
 @test "Intel GPUs: what the PMUs of i915 and xe count belongs to the device of its other counters" {
