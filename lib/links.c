@@ -8,6 +8,7 @@
 #include "source/devices/field.h"
 
 #define FILE_OF(d, file) UNC_PATH("sys/bus/pci/devices/%s/%s", (d)->address, file)
+#define VENDOR_NVIDIA 0x10de
 #define CLASS_DISPLAY 0x03
 #define CLASS_ACCELERATOR 0x12
 
@@ -105,7 +106,10 @@ static int check_link(struct uncore *u, const struct uncore_device *port, unc_ad
 	width = d->max_width < port->max_width ? d->max_width : port->max_width;
 	slow = d->speed < speed;
 	narrow = d->width < width;
-	if (suspended || (!slow && !narrow) || (slow && may_rest(&u->pci, d)))
+	/* A GPU at rest lowers the speed of its link; AMD's also its width (the levels in
+	 * pp_dpm_pcie). */
+	if (suspended || (!slow && !narrow) ||
+	    (slow && may_rest(&u->pci, d) && !(narrow && d->vendor == VENDOR_NVIDIA)))
 		return 0;
 	add_device(d, &draft.found);
 	unc_text_add(&draft.found, " below port %s: ", port->address);

@@ -103,16 +103,34 @@ static void put_finding(const struct uncore_finding *f, json_t *document, struct
 		doctor_finding(f, NULL, to);
 }
 
+/* A GPU that the vendor's library does not give. */
+static void put_unreadable(const char *subject, const char *why, json_t *document,
+			   struct buffer *to)
+{
+	const struct uncore_finding f = {.verdict = UNCORE_VERDICT_MISSING,
+					 .subject = subject,
+					 .found = "its counters cannot be read",
+					 .why = why};
+
+	put_finding(&f, document, to);
+}
+
 /* Packets that GPUs sent again. Only the library of their vendor has this count. It is loaded for
  * no other finding, since it may initialize GPUs for seconds. */
 static void put_replays(struct cli *cli, json_t *document, struct buffer *to)
 {
 	struct uncore_monitor *m = NULL;
 
-	if (uncore_is_simulated(cli->u) || uncore_monitor_new(&m, cli->u) < 0 ||
-	    uncore_monitor_add_metrics(m, "device.pcie.replays") < 0 ||
-	    uncore_monitor_open(m) < 0 || uncore_monitor_start(m) < 0)
+	if (uncore_is_simulated(cli->u) || cli_replays(cli) || uncore_monitor_new(&m, cli->u) < 0 ||
+	    uncore_monitor_add_metrics(m, "device.pcie.replays") < 0)
 		goto out;
+	if (uncore_monitor_open(m) < 0 || uncore_monitor_start(m) < 0) {
+		if (uncore_monitor_counter_count(m) &&
+		    !uncore_pmu_directory(uncore_monitor_counter_at(m, 0)->pmu))
+			put_unreadable(uncore_pmu_name(uncore_monitor_counter_at(m, 0)->pmu),
+				       uncore_error(cli->u), document, to);
+		goto out;
+	}
 	for (size_t i = 0; i < uncore_monitor_counter_count(m); i++) {
 		const struct uncore_counter *c = uncore_monitor_counter_at(m, i);
 		const struct uncore_reading *r = uncore_monitor_reading_at(m, i);
@@ -124,6 +142,8 @@ static void put_replays(struct cli *cli, json_t *document, struct buffer *to)
 			.fix = "if the number grows: reseat the device, or try another slot or cable",
 		};
 
+		if (c->error && !uncore_pmu_directory(c->pmu))
+			put_unreadable(uncore_pmu_name(c->pmu), c->why, document, to);
 		/* What is counted in files is a finding already. */
 		if (uncore_pmu_directory(c->pmu) || !r || r->lost || !r->raw)
 			continue;

@@ -235,7 +235,7 @@ static void put_legend(struct out *out, size_t pairs, size_t devices, bool links
 		buffer_puts(out->to,
 			    devices ? "No device that counts itself is below a root port or link "
 				      "whose bytes are counted: there is nothing to compare.\n"
-				    : "No device here counts itself.\n");
+				    : "No device here counts what a port or link counts, too.\n");
 		return;
 	}
 	out_once(out, "read, write: devices read or write memory. RATIO: devices / port.");
