@@ -364,8 +364,10 @@ int main(int argc, char **argv)
 	cli.command_line = quoted(argc, argv);
 	cli_parse(&cli, &syntax, &command, argc, argv);
 	if (command + 2 == argc && command && strcmp(argv[command], "help") == 0 &&
-	    guess_meaning(argv[command + 1]))
+	    guess_meaning(argv[command + 1])) {
+		free(cli.command_line);
 		return guess_explain(argv[command + 1]);
+	}
 	if (command && strcmp(argv[command], "help") == 0)
 		if (make_help(command, argc, argv))
 			cli_parse(&cli, &syntax, &command, argc, argv);

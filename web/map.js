@@ -374,7 +374,7 @@ const map = ((page) => {
 			parts.push(`${most && !isIdle(most) ? `${link(most)} moves most: ${brief(trafficOf(most), "B/s")}. ` : ""}No ceiling is known.`);
 		}
 		if (hot.length && devices.length && devices[0] !== hot[0] && trafficOf(devices[0]) >= IDLE_BANDWIDTH)
-			parts.push(`Of the devices ${link(devices[0])} moves most: ${brief(trafficOf(devices[0]), "B/s")}${finite(shareOf(devices[0])) ? `, <b>${percent(shareOf(devices[0]))}</b> of its link` : ""}.`);
+			parts.push(`Of the devices ${link(devices[0])} moves most: ${brief(trafficOf(devices[0]), "B/s")} in both directions${finite(shareOf(devices[0])) ? `; ${how(devices[0])}` : ""}.`);
 		if (m.sockets.length > 1) {
 			const of = (s) => s.memories[0]?.sum ? trafficOf(s.memories[0].sum) : null, list = m.sockets.filter((s) => finite(of(s))).sort((a, b) => of(b) - of(a));
 			if (list.length > 1)

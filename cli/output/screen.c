@@ -306,11 +306,9 @@ static void put_place(struct buffer *label, const struct draft *d, const struct 
 		return;
 	}
 	if (d->line.kind == SCREEN_LINK) {
-		bool same = above && cli_same(above->line.place->role, place->role);
-
 		if (place->socket >= 0 && !below)
-			buffer_printf(label, "socket %d%s", place->socket, same ? "" : ", ");
-		buffer_puts(label, same ? "" : place->role);
+			buffer_printf(label, "socket %d, ", place->socket);
+		buffer_puts(label, place->role);
 		return;
 	}
 	out_place(&text, place);
@@ -483,8 +481,8 @@ bool screen_is_idle(const struct screen_line *line, const struct screen_rows *ro
 
 	if (isfinite(share))
 		return share < IDLE_SHARE;
-	if (line->place->port && !line->place->port->width)
-		return true; /* no link */
+	if (line->place->port && !line->place->port->width && !(traffic >= IDLE_BANDWIDTH))
+		return true; /* no link, or an unknown one */
 	for (int k = 0; k <= UNCORE_COLUMN_TOTAL; k++) {
 		const struct uncore_row *row = screen_row(line, rows, (enum uncore_column)k);
 

@@ -239,9 +239,13 @@ static bool has_function(const struct finder *f, const char *function)
 	return false;
 }
 
+/* hwmon9 before hwmon10; addresses are of one length. */
 static int compare_texts(const void *a, const void *b)
 {
-	return strcmp(*(char *const *)a, *(char *const *)b);
+	const char *x = *(char *const *)a, *y = *(char *const *)b;
+	size_t m = strlen(x), n = strlen(y);
+
+	return m != n ? (m > n) - (m < n) : strcmp(x, y);
 }
 
 /* Adds the devices of a glob of which everything before `rest` is a directory. -ENOMEM. */

@@ -337,7 +337,8 @@ static double ceiling_of_links(const struct row_builder *b, const struct unc_row
 			continue;
 		if (!pci || uncore_device_find(b->u, pci, &d) < 0)
 			return NAN;
-		sum += d->port ? fmin(d->max_rate, d->port->max_rate) : d->max_rate;
+		/* Devices below a switch also reach each other past the root port. */
+		sum += d->parent ? fmin(d->max_rate, d->parent->max_rate) : d->max_rate;
 	}
 	return sum;
 }

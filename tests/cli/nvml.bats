@@ -374,7 +374,8 @@ os.execv(sys.argv[1], sys.argv[1:])' "$UNCORE" --source files --root "$BATS_FILE
 		sleep 0.2
 		zombies=$(ps -o stat= --ppid "$pid" | awk '/Z/ {n++} END {print n + 0}')
 	done
-	[ "$zombies" = 0 ]
+	# The latest one may be waited for at the next reading.
+	[ "$zombies" -le 1 ]
 	wait $pid
 	output=$(<"$out")
 	shows 'uncore-nvml has ended, since .* started again after 5 s"' 'started again after 10 s: it fails again and again'
