@@ -169,15 +169,15 @@ int canvas_points(const struct top_canvas *c, const struct canvas_area *area)
 static void put_dot(struct top_canvas *c, const struct canvas_area *area, int x, int y,
 		    enum top_style style)
 {
-	static const int bits[4][2] = {{0x01, 0x08}, {0x02, 0x10}, {0x04, 0x20}, {0x40, 0x80}};
+	static const wchar_t bits[4][2] = {{0x01, 0x08}, {0x02, 0x10}, {0x04, 0x20}, {0x40, 0x80}};
 	struct top_cell *cell = cell_at(c, area->x + x / 2, area->y + y / 4);
-	int bit = bits[y % 4][x % 2];
+	wchar_t bit = bits[y % 4][x % 2]; /* its sign is that of the architecture */
 
 	if (!cell)
 		return;
 	cell->character = (cell->character >= BRAILLE && cell->character < BRAILLE + 0x100)
-				  ? (wchar_t)(cell->character | bit)
-				  : (wchar_t)(BRAILLE | bit);
+				  ? cell->character | bit
+				  : (wchar_t)BRAILLE | bit;
 	cell->style = (unsigned char)style;
 }
 
