@@ -7,10 +7,12 @@
 
 #include "catalogue/catalogue.h"
 
+/* Reads the file at the first call. `fields` has the one list of it. */
 static int load(struct unc_catalogue *c, struct unc_yaml_file **file, const char *name,
 		const struct unc_field *fields, struct unc_error *e)
 {
 	const struct unc_shape shape = {.fields = fields, .size = sizeof(*c)};
+	struct unc_catalogue read = {0};
 	struct unc_reader r = {.e = e};
 	int err;
 
@@ -20,7 +22,16 @@ static int load(struct unc_catalogue *c, struct unc_yaml_file **file, const char
 	if (err < 0)
 		return err;
 	r.file = *file;
-	return unc_fill(&r, r.file->root, &shape, c);
+	err = unc_fill(&r, r.file->root, &shape, &read);
+	if (err < 0) {
+		/* Without a part of the list: the next call reads it again. */
+		unc_yaml_free(*file);
+		*file = NULL;
+		return err;
+	}
+	memcpy((char *)c + fields->offset, (char *)&read + fields->offset, fields->size);
+	memcpy((char *)c + fields->count, (char *)&read + fields->count, sizeof(size_t));
+	return 0;
 }
 
 /* ---- words that people use ---- */
