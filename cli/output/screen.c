@@ -29,7 +29,6 @@ struct draft {
 	struct screen_line line;
 	unsigned ranks[UNCORE_COLUMNS];
 	const char *metric; /* of its first row */
-	bool uncertain;     /* which PMU counts the devices in its label is uncertain */
 	size_t view, at;    /* the number of its view; its number in the screen */
 	const struct draft *above;
 	bool dropped;
@@ -177,6 +176,21 @@ static size_t siblings(const struct maker *m, const struct draft *d, enum screen
 	return count;
 }
 
+static bool is_below(const struct draft *d, const struct uncore_device *device)
+{
+	return !device->is_bridge && device->port &&
+	       devices_port_counted(d->line.place, device->port);
+}
+
+/* Whether the PMU counts devices, which the label names. */
+static bool has_devices(const struct maker *m, const struct draft *d)
+{
+	for (size_t i = 0; i < uncore_device_count(m->u); i++)
+		if (is_below(d, uncore_device_at(m->u, i)))
+			return true;
+	return false;
+}
+
 /* Whether another line has the same numbers: a channel has one beside its PMU, the only PMU of a
  * socket is the socket, and the only socket the machine. */
 static bool is_double(const struct maker *m, const struct draft *d)
@@ -188,8 +202,7 @@ static bool is_double(const struct maker *m, const struct draft *d)
 	if (d->line.kind != SCREEN_UNIT)
 		return false;
 	return siblings(m, d, SCREEN_CHANNEL) ||
-	       (!d->line.place->role && siblings(m, d, SCREEN_UNIT) == 1 &&
-		strcmp(uncore_view_screen(d->line.view), "pcie") != 0);
+	       (!d->line.place->role && siblings(m, d, SCREEN_UNIT) == 1 && !has_devices(m, d));
 }
 
 /* ---- the tree ---- */
@@ -241,12 +254,6 @@ static const struct draft *find_above(const struct maker *m, const struct draft 
 
 /* ---- labels ---- */
 
-static bool is_below(const struct draft *d, const struct uncore_device *device)
-{
-	return !device->is_bridge && device->port &&
-	       devices_port_counted(d->line.place, device->port);
-}
-
 /* "nvme0, eth0": the first name of each device below the port or PMU, and "?" if it is uncertain
  * which PMU counts them; "" without a device. The only device stands for the port. */
 static void put_devices(struct maker *m, struct draft *d, struct buffer *label)
@@ -263,7 +270,7 @@ static void put_devices(struct maker *m, struct draft *d, struct buffer *label)
 		if (!is_below(d, device))
 			continue;
 		only = device;
-		d->uncertain |= device->port->doubt && !d->line.place->port;
+		d->line.uncertain |= device->port->doubt && !d->line.place->port;
 		if (shown == NAMES_SHOWN)
 			continue;
 		buffer_puts(label, shown++ ? ", " : "");
@@ -274,7 +281,7 @@ static void put_devices(struct maker *m, struct draft *d, struct buffer *label)
 	}
 	if (all > shown)
 		buffer_printf(label, " and %zu more", all - shown);
-	buffer_puts(label, d->uncertain ? "?" : "");
+	buffer_puts(label, d->line.uncertain ? "?" : "");
 	if (all == 1)
 		d->line.device = only;
 }
@@ -336,7 +343,7 @@ static void put_detail(struct buffer *detail, const struct draft *d, const char 
 		   strcmp(label, uncore_pmu_name(d->line.place->pmu)) != 0) {
 		buffer_printf(detail, "%s%s%s", detail->len ? ", " : "",
 			      uncore_pmu_name(d->line.place->pmu),
-			      d->uncertain ? " (uncertain)" : "");
+			      d->line.uncertain ? " (uncertain)" : "");
 	}
 }
 
@@ -353,8 +360,7 @@ static void put_label(struct maker *m, struct draft *d, const struct draft *abov
 {
 	struct buffer label = {0}, detail = {0};
 
-	if (d->line.kind == SCREEN_PORT ||
-	    (d->line.kind == SCREEN_UNIT && strcmp(uncore_view_screen(d->line.view), "pcie") == 0))
+	if (d->line.kind == SCREEN_PORT || d->line.kind == SCREEN_UNIT)
 		put_devices(m, d, &label);
 	if (!label.len)
 		put_place(&label, d, above);

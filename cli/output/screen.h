@@ -34,7 +34,8 @@ struct screen_line {
 	char *detail; /* "Samsung PM9A3, 0000:17:00.0", "8 GT/s x4"; "": none */
 	const struct uncore_row_place *place; /* of its first row; borrowed */
 	const struct uncore_device *device;   /* the root port, or the device; NULL: none */
-	size_t rows[UNCORE_COLUMNS];          /* row numbers; SCREEN_NONE: no such metric */
+	bool uncertain;              /* which PMU counts the devices in the label is uncertain */
+	size_t rows[UNCORE_COLUMNS]; /* row numbers; SCREEN_NONE: no such metric */
 };
 
 struct screen {

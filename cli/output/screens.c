@@ -123,9 +123,7 @@ static size_t put_view(struct out *out, const struct screen *s, const struct scr
 static void put_doubt(struct out *out, const struct screen *s)
 {
 	for (size_t i = 0; i < s->count; i++) {
-		size_t len = strlen(s->lines[i].label);
-
-		if (s->lines[i].kind != SCREEN_UNIT || !len || s->lines[i].label[len - 1] != '?')
+		if (!s->lines[i].uncertain)
 			continue;
 		out_once(out, "?: which PMU counts these devices is uncertain; 'uncore pcie "
 			      "--check PORT' tests it.");
