@@ -208,6 +208,20 @@ nvidia_nvlink_c2c0_pmu_0 link.in.write.bandwidth agree 1 true' ] || fail 'the su
 	shows 'socket 0, devices'
 }
 
+@test "the ceiling of a device below a switch is its own link, and a busy port of unknown width is not idle" {
+	# The root port and the switch above have an eighth of the GPUs' links.
+	sed -E '/0000:48:01\.0(\/0000:49:00\.0)?\/[a-z_]+_link_speed/s/32\.0/4.0/' "$BATS_FILE_TMPDIR/spr-switch.txt" >"$BATS_FILE_TMPDIR/narrow.txt"
+	sed 's/spr-switch\.txt/narrow.txt/' "$BATS_FILE_TMPDIR/spr-switch.yaml" >"$BATS_FILE_TMPDIR/narrow.yaml"
+	expect 0 "$UNCORE" --source "sim:$BATS_FILE_TMPDIR/narrow.yaml,step=1s" pcie -j
+	[ "$(jq -c 'select(.pmu == "nvidia_gpu_1" and (.name | contains("inbound.read"))) | [.value, (.ceiling / 1e9 | round), .quality]' \
+		<<<"$output")" = '[12000000000,63,"measured"]' ] || fail 'the ceiling'
+	grep -vE '0000:26:01\.0(\/0000:27:00\.0)?\/[a-z_]+_link_(speed|width)' "$BATS_FILE_TMPDIR/spr-devices.txt" >"$BATS_FILE_TMPDIR/unknown.txt"
+	sed 's/spr-devices\.txt/unknown.txt/' "$BATS_FILE_TMPDIR/spr-devices.yaml" >"$BATS_FILE_TMPDIR/unknown.yaml"
+	expect 0 "$UNCORE" --source "sim:$BATS_FILE_TMPDIR/unknown.yaml,step=1s" record -o "$BATS_TEST_TMPDIR/unknown.uncore" -I 1s --interval-count 1
+	expect 0 "$UNCORE" report "$BATS_TEST_TMPDIR/unknown.uncore"
+	shows 'card0 +TO DEVICE +40\.00 GB/s'
+}
+
 @test "JSON and CSV: rows of devices have their PCI function, those of ports the port" {
 	local command
 

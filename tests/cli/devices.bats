@@ -550,7 +550,16 @@ measured 0 null' ] || fail "$rows"
 	echo 55500 >"$hwmon/hwmon3/temp1_input"
 	expect 0 "$UNCORE" --root "$TREE" --source files power -j --per-socket -M temperature.package
 	[ "$(row temperature.package .value | sort -u)" = 50.5 ] || fail 'the mean'
-	rm -r "$hwmon/hwmon3"
+	# hwmon3 comes before hwmon10.
+	mkdir "$hwmon/hwmon10"
+	echo coretemp >"$hwmon/hwmon10/name"
+	echo 70500 >"$hwmon/hwmon10/temp1_input"
+	expect 0 "$UNCORE" --root "$TREE" --source files power -j --no-merge -M temperature.package
+	[ "$(jq -r 'select(.name == "temperature.package") | "\(.pmu) \(.value)"' <<<"$output" | sort -u)" = \
+		'cpu_temperature_0 45.5
+cpu_temperature_1 55.5
+cpu_temperature_2 70.5' ] || fail 'the order of the sensors'
+	rm -r "$hwmon"/hwmon{3,10}
 	# The present clock is for root.
 	rm "$at/current_freq_khz"
 	expect 0 "$UNCORE" --root "$TREE" --source files power -j -M clock.uncore.frequency --no-merge

@@ -116,8 +116,10 @@ finds() {
 	pci 0000:00:02.0/0000:02:00.0/0000:03:00.0 060400 '16.0 x16' '16.0 x16' 1002
 	pci 0000:00:02.0/0000:02:00.0/0000:03:00.0/0000:04:00.0 120000 '16.0 x16' '16.0 x16' 1002
 	finds 'PCIe link'
-	echo '32.0 GT/s PCIe' >"$gpu/current_link_speed"
+	# NVIDIA's lower the speed at rest, and not the width.
 	echo 8 >"$gpu/current_link_width"
+	finds 'PCIe link' 'note: 0000:01:00.0 below port 0000:00:01.0: 2.5 GT/s x8, and both ends support 32 GT/s x16'
+	echo '32.0 GT/s PCIe' >"$gpu/current_link_speed"
 	finds 'PCIe link' 'note: 0000:01:00.0 below port 0000:00:01.0: 32 GT/s x8, and both ends support 32 GT/s x16'
 	# The link of another vendor's switch does not rest with a GPU below it.
 	echo 0x10de >"$TREE/sys/bus/pci/devices/0000:04:00.0/vendor"

@@ -309,6 +309,7 @@ END
 	script 'replays 0 1000'
 	LD_LIBRARY_PATH=/nonexistent expect 0 examine
 	[[ ! $output =~ 'PCIe replays' ]] || fail 'without the library'
+	shows 'MISSING +nvidia_gpu_0: its counters cannot be read'
 }
 
 @test "a GPU that sleeps is not woken" {
