@@ -501,7 +501,7 @@ const char *uncore_view_screen(const struct uncore_view *v); /* the screen that 
 const char *uncore_view_column_title(const struct uncore_view *v, enum uncore_column column);
 
 /* Where a metric is shown. If a place has several metrics of a column, the one with the lowest
- * *rank is shown. *number: 3 in "link.3.in.bandwidth", -1: there is none; each number has a line
+ * *rank is shown. *number: 3 in "link.3.in.bandwidth", -1 without a number; each number has a line
  * of its own. -ENOENT: no view has the metric; -ENOMEM. */
 int uncore_view_find(struct uncore *u, const char *metric, const struct uncore_view **view,
 		     enum uncore_column *column, unsigned *rank, int *number);

@@ -18,7 +18,7 @@ static const char *const sorts[] = {"order", "traffic", "share", "name", NULL};
 static const char *const units[] = {"si", "iec", "raw", NULL};
 static const char *const switches[] = {"hide", "show", NULL};
 
-/* The directory, which is made with `make`; -1: there is none. */
+/* Opens the directory, and creates it with `make`. -1: it does not exist. */
 static int open_directory(bool make)
 {
 	const char *config = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
