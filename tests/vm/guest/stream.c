@@ -2,10 +2,13 @@
 /*
  * Moves a known number of lines of 64 bytes: on memory of one NUMA node, by one CPU, past the caches.
  *
- *   stream load|store NODE CPU MIB [TIMES]
+ *   stream load|store NODE CPU[,CPU]... MIB [TIMES [MS]]
  *
  * Non-temporal loads or stores, each line once, or as often as said: MOVNTDQA or MOVNTDQ, LDNP or STNP. Prints how many lines
- * it has moved. The pages are on the node before and after, or it fails.
+ * it has moved. The pages are on the node before and after, or it fails. Of several CPUs each time has the next one.
+ *
+ * With MS a time begins every so many milliseconds, as long as they are kept up with, and a line is printed before the first and after
+ * each: CLOCK_MONOTONIC in nanoseconds, and the lines so far.
  */
 #define _GNU_SOURCE
 #include <sched.h>
@@ -15,6 +18,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #define LINE 64
@@ -138,26 +142,78 @@ static void pass(char *first, char *end, int store)
 	}
 }
 
+/* Pins to the next CPU of a list, and begins it anew at its end. */
+static void pin_next(const char *list, const char **at)
+{
+	char *end;
+
+	if (!**at)
+		*at = list;
+	pin(strtoul(*at, &end, 10));
+	if (end == *at || (*end && *end != ',')) {
+		fprintf(stderr, "stream: %s are no CPUs\n", list);
+		exit(2);
+	}
+	*at = *end ? end + 1 : end;
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+static void say(size_t lines)
+{
+	printf("%llu %zu\n", (unsigned long long)now_ns(), lines);
+	fflush(stdout);
+}
+
+static void wait_until(uint64_t at_ns)
+{
+	struct timespec t = {.tv_sec = (time_t)(at_ns / 1000000000),
+			     .tv_nsec = (long)(at_ns % 1000000000)};
+
+	clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL);
+}
+
 int main(int argc, char **argv)
 {
 	size_t size;
-	unsigned long node, times;
+	unsigned long node, times, ms;
+	uint64_t begin_ns;
+	const char *cpu;
 	char *p;
 
-	if (argc < 5 || argc > 6 ||
+	if (argc < 5 || argc > 7 ||
 	    (strcmp(argv[1], "load") != 0 && strcmp(argv[1], "store") != 0)) {
-		fprintf(stderr, "usage: stream load|store NODE CPU MIB [TIMES]\n");
+		fprintf(stderr, "usage: stream load|store NODE CPU[,CPU]... MIB [TIMES [MS]]\n");
 		return 2;
 	}
 	node = number(argv[2]);
 	size = (size_t)number(argv[4]) << 20;
 	times = argc > 5 ? number(argv[5]) : 1;
-	pin(number(argv[3]));
+	ms = argc > 6 ? number(argv[6]) : 0;
+	cpu = argv[3];
+	pin_next(argv[3], &cpu);
+	cpu = argv[3];
 	p = memory_of(node, size);
 	check_pages(p, size, node);
-	for (unsigned long i = 0; i < times; i++)
+	begin_ns = now_ns();
+	if (ms)
+		say(0);
+	for (unsigned long i = 0; i < times; i++) {
+		if (ms)
+			wait_until(begin_ns + (uint64_t)i * ms * 1000000);
+		pin_next(argv[3], &cpu);
 		pass(p, p + size, argv[1][0] == 's');
+		if (ms)
+			say(size / LINE * (i + 1));
+	}
 	check_pages(p, size, node);
-	printf("%zu\n", size / LINE * times);
+	if (!ms)
+		printf("%zu\n", size / LINE * times);
 	return 0;
 }

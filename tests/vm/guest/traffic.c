@@ -8,6 +8,7 @@
  *   traffic clock         print the ticks so far
  *   traffic stall MS      some reads of MSRs take so long, from the next one on: 0 ends it
  *   traffic preset N      put every counter N below its wrap
+ *   traffic rdt counts|unavailable|error  what the counters of resctrl's groups answer
  *   traffic writes        print how many register writes the guest has done
  *
  * Real traffic. F is a number of thousandths.
@@ -37,7 +38,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { IDENTIFY, STEP, RATE, CLOCK, RAMP, PRESET, WRITES, STALL };
+enum { IDENTIFY, STEP, RATE, CLOCK, RAMP, PRESET, WRITES, STALL, RDT };
 enum {
 	REAL = 16,
 	BACKGROUND,
@@ -80,6 +81,7 @@ static int usage(void)
 {
 	fprintf(stderr,
 		"usage: traffic step N | rate R | ramp R MS | clock | preset N | writes | stall MS |\n"
+		"               rdt counts|unavailable|error |\n"
 		"               real nt|off | background F | cache KIB | allocate on|off |\n"
 		"               disk NAME | at STACK PART | found F |\n"
 		"               faults memory|ports|agents|links|stacks|slices | swap on|off | turn on|off | reads on|off |\n"
@@ -92,8 +94,9 @@ static int number(const char *text, uint64_t *out)
 	static const struct {
 		const char *word;
 		uint64_t value;
-	} words[] = {{"off", 0},   {"on", 1},     {"nt", 1},    {"all", 255},  {"memory", 1},
-		     {"ports", 2}, {"agents", 3}, {"links", 4}, {"stacks", 5}, {"slices", 6}};
+	} words[] = {{"off", 0},    {"on", 1},          {"nt", 1},    {"all", 255},  {"memory", 1},
+		     {"ports", 2},  {"agents", 3},      {"links", 4}, {"stacks", 5}, {"slices", 6},
+		     {"counts", 0}, {"unavailable", 1}, {"error", 2}};
 	char *end;
 
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
@@ -156,25 +159,16 @@ int main(int argc, char **argv)
 		uint64_t command;
 		int prints;
 	} table[] = {
-		{"step", 1, STEP, 0},
-		{"rate", 1, RATE, 0},
-		{"ramp", 2, RAMP, 0},
-		{"clock", 0, CLOCK, 1},
-		{"preset", 1, PRESET, 0},
-		{"writes", 0, WRITES, 1},
-		{"stall", 1, STALL, 0},
-		{"real", 1, REAL, 0},
-		{"background", 1, BACKGROUND, 0},
-		{"cache", 1, CACHE, 0},
-		{"allocate", 1, ALLOCATE, 0},
-		{"faults", 1, FAULTS, 0},
-		{"swap", 1, SWAP, 0},
-		{"turn", 1, TURN, 0},
-		{"reads", 1, READS, 0},
-		{"remote", 1, REMOTE, 0},
-		{"stray", 1, STRAY, 0},
-		{"scale", 3, SCALE, 0},
-		{"at", 2, DISK_AT, 0},
+		{"step", 1, STEP, 0},        {"rate", 1, RATE, 0},
+		{"ramp", 2, RAMP, 0},        {"clock", 0, CLOCK, 1},
+		{"preset", 1, PRESET, 0},    {"writes", 0, WRITES, 1},
+		{"stall", 1, STALL, 0},      {"rdt", 1, RDT, 0},
+		{"real", 1, REAL, 0},        {"background", 1, BACKGROUND, 0},
+		{"cache", 1, CACHE, 0},      {"allocate", 1, ALLOCATE, 0},
+		{"faults", 1, FAULTS, 0},    {"swap", 1, SWAP, 0},
+		{"turn", 1, TURN, 0},        {"reads", 1, READS, 0},
+		{"remote", 1, REMOTE, 0},    {"stray", 1, STRAY, 0},
+		{"scale", 3, SCALE, 0},      {"at", 2, DISK_AT, 0},
 		{"found", 1, DISK_FOUND, 0},
 	};
 	uint64_t arg[3] = {0};

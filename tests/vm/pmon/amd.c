@@ -33,6 +33,10 @@
 #define N_L3S 2
 
 #define N_LINKS 4
+#define L3_SIZE (32u << 20)
+
+#define L3_WAYS 16u
+#define LINE 64
 
 #define EVENT_CAS 0xa
 
@@ -186,12 +190,12 @@ static unsigned l3_of(unsigned cpu)
 	return core_of(cpu) / cpus_of_l3();
 }
 
-/* ---- CPUID, where QEMU's answer will not do -------------------------------------------------- */
+static unsigned cache(unsigned cpu)
+{
+	return pmon_socket(cpu) * N_L3S + l3_of(cpu);
+}
 
-/* What QEMU says of EPYC-Genoa without an accelerator, to which the features below are added. */
-#define SIGNATURE 0x00a10f10
-#define FEATURES_ECX 0x00000177
-#define FEATURES_EDX 0x2dd3fbfd
+/* ---- CPUID, where QEMU's answer will not do -------------------------------------------------- */
 
 #define TOPOEXT (1u << 22)
 #define PERFCTR_NB (1u << 24)
@@ -202,34 +206,24 @@ static unsigned l3_of(unsigned cpu)
 static void l3_parameters(uint32_t r[4])
 {
 	r[0] = 0x163 | (cpus_of_l3() - 1) << 14;
-	r[1] = 15u << 22 | 63;
-	r[2] = 0x7fff;
+	r[1] = (L3_WAYS - 1) << 22 | (LINE - 1);
+	r[2] = L3_SIZE / LINE / L3_WAYS - 1;
 	r[3] = 0;
 }
 
-static bool cpuid(unsigned cpu, uint32_t leaf, uint32_t sub, uint32_t r[4])
+static void cpuid(uint32_t leaf, uint32_t sub, uint32_t r[4])
 {
-	(void)cpu;
-	switch (leaf) {
-	case 0x80000001:
-		r[0] = SIGNATURE;
-		r[2] = FEATURES_ECX | IBS_FEATURE | TOPOEXT | PERFCTR_NB | PERFCTR_LLC;
-		r[3] = FEATURES_EDX;
-		return true;
-	case IBS_LEAF:
+	if (leaf == 0x80000001)
+		r[2] |= IBS_FEATURE | TOPOEXT | PERFCTR_NB | PERFCTR_LLC;
+	if (leaf == IBS_LEAF)
 		ibs_cpuid(r);
-		return true;
-	case 0x8000001d:
-		if (sub == 3)
-			l3_parameters(r);
-		return sub == 3;
-	case 0x80000022:
+	if (leaf == 0x8000001d && sub == 3)
+		l3_parameters(r);
+	if (leaf == 0x80000022) {
 		r[0] = PERFMON_V2;
 		r[1] = N_DF_CTRS << 10 | N_UMCS * N_UMC_CTRS << 16;
 		r[2] = (1u << N_UMCS) - 1;
-		return true;
-	default:
-		return false;
+		r[3] = 0;
 	}
 }
 
@@ -376,4 +370,6 @@ const struct pmon_model model_amd = {.name = "amd",
 				     .wrmsr = wrmsr,
 				     .rdpmc = rdpmc,
 				     .cpuid = cpuid,
+				     .cache = cache,
+				     .cache_size = L3_SIZE,
 				     .apic_read = ibs_apic_read};

@@ -2,7 +2,7 @@
 /*
  * The frame of the plugin: arguments, the model, the lock, the doorbell.
  *
- *   -plugin pmon.so,model=ivt,cpus=4,sockets=2,ram=MIB[,window=FILE]
+ *   -plugin pmon.so,model=ivt,cpus=4,sockets=2,ram=MIB[,window=FILE][,rmids=N[,mbm-bits=N][,mbm-cntrs=N]]
  */
 #include "pmon.h"
 #include "qemu-api.h"
@@ -48,6 +48,7 @@ enum {
 	DB_PRESET,
 	DB_WRITES,
 	DB_STALL,
+	DB_RDT,
 	DB_REAL = 16
 };
 
@@ -112,6 +113,9 @@ uint64_t pmon_doorbell(uint64_t command, uint64_t argument)
 	case DB_STALL:
 		__atomic_store_n(&stall_ms, argument < MOST_STALL_MS ? argument : MOST_STALL_MS,
 				 __ATOMIC_RELAXED);
+		break;
+	case DB_RDT:
+		rdt_answer(argument);
 		break;
 	case DB_CLOCK:
 	default:
@@ -198,6 +202,28 @@ void pmon_watch_real(bool watch)
 	qemu_plugin_reset(plugin_id, look_again, NULL);
 }
 
+/* Arguments that are numbers. */
+static bool parse_number(const char *arg)
+{
+	const struct {
+		const char *name;
+		unsigned *value;
+	} numbers[] = {
+		{"cpus", &pmon_config.cpus},           {"sockets", &pmon_config.sockets},
+		{"rmids", &pmon_config.rmids},         {"mbm-bits", &pmon_config.mbm_bits},
+		{"mbm-cntrs", &pmon_config.mbm_cntrs},
+	};
+	const char *v;
+
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+		if (!is_arg(arg, numbers[i].name, &v))
+			continue;
+		*numbers[i].value = (unsigned)strtoul(v, NULL, 10);
+		return true;
+	}
+	return false;
+}
+
 static int parse_args(int argc, char **argv)
 {
 	const char *v;
@@ -205,17 +231,14 @@ static int parse_args(int argc, char **argv)
 	for (int i = 0; i < argc; i++) {
 		if (is_arg(argv[i], "model", &v)) {
 			snprintf(pmon_config.model, sizeof(pmon_config.model), "%s", v);
-		} else if (is_arg(argv[i], "cpus", &v)) {
-			pmon_config.cpus = (unsigned)strtoul(v, NULL, 10);
-		} else if (is_arg(argv[i], "sockets", &v)) {
-			pmon_config.sockets = (unsigned)strtoul(v, NULL, 10);
 		} else if (is_arg(argv[i], "ram", &v)) {
 			pmon_config.ram = strtoull(v, NULL, 10) << 20;
 		} else if (is_arg(argv[i], "window", &v)) {
 			snprintf(pmon_config.window, sizeof(pmon_config.window), "%s", v);
-		} else {
+		} else if (!parse_number(argv[i])) {
 			fprintf(stderr,
-				"pmon: unknown argument '%s': model, cpus, sockets, ram, window\n",
+				"pmon: unknown argument '%s': model, cpus, sockets, ram, window, rmids, "
+				"mbm-bits, mbm-cntrs\n",
 				argv[i]);
 			return -1;
 		}
@@ -223,6 +246,10 @@ static int parse_args(int argc, char **argv)
 	if (!pmon_config.sockets || pmon_config.cpus % pmon_config.sockets || !pmon_config.cpus) {
 		fprintf(stderr, "pmon: %u CPUs do not divide into %u sockets\n", pmon_config.cpus,
 			pmon_config.sockets);
+		return -1;
+	}
+	if (rdt_init()) {
+		fprintf(stderr, "pmon: at most 256 RMIDs and 32 counters, of 24 to 62 bits\n");
 		return -1;
 	}
 	return 0;

@@ -95,6 +95,20 @@ void disk_move(uint64_t bytes, bool writes_memory);
 uint64_t disk_of_stack(const struct real *r);
 uint64_t disk_of_slice(const struct real *r, unsigned slices);
 
+/* ---- rdt.c: whose it is that they move -------------------------------------------------------- */
+
+int rdt_init(void);
+/* A CPU has moved so many bytes, whose home is its own socket or not. */
+void rdt_moved(unsigned cpu, unsigned size, bool store, bool near);
+/* True when the register is one of these. */
+bool rdt_rdmsr(unsigned cpu, uint32_t msr, uint64_t *value);
+bool rdt_wrmsr(unsigned cpu, uint32_t msr, uint64_t value);
+void rdt_cpuid(uint32_t leaf, uint32_t sub, uint32_t r[4]);
+
+/* What the counters answer from now on. */
+enum { RDT_COUNTS, RDT_UNAVAILABLE, RDT_ERROR };
+void rdt_answer(uint64_t word);
+
 /* ---- box.c: counters that share a freeze --------------------------------------------------- */
 
 #define BOX_COUNTERS 40
@@ -149,6 +163,9 @@ struct pmon_config {
 	uint64_t ram;     /* bytes, of all sockets */
 	uint64_t ram_at;  /* its first address */
 	char window[256]; /* the file of the register window, or empty */
+	/* RMIDs of the last-level caches, 0: they have no monitoring; bits of their counters, and counters
+	 * that the kernel assigns, 0: each RMID has its own. */
+	unsigned rmids, mbm_bits, mbm_cntrs;
 };
 
 extern struct pmon_config pmon_config;
@@ -185,8 +202,11 @@ struct pmon_model {
 	bool (*rdmsr)(unsigned cpu, uint32_t msr, uint64_t *value);
 	bool (*wrmsr)(unsigned cpu, uint32_t msr, uint64_t value);
 	bool (*rdpmc)(unsigned cpu, uint32_t index, uint64_t *value);
-	bool (*cpuid)(unsigned cpu, uint32_t leaf, uint32_t sub,
-		      uint32_t r[4]); /* eax ebx ecx edx */
+	/* Changes QEMU's answer: eax ebx ecx edx. */
+	void (*cpuid)(uint32_t leaf, uint32_t sub, uint32_t r[4]);
+	/* The last-level cache of a CPU, by a number that no other has; NULL: each socket has one. */
+	unsigned (*cache)(unsigned cpu);
+	unsigned cache_size; /* bytes, if not 16 MiB */
 	/* A register of the local APIC, by its offset. */
 	bool (*apic_read)(uint32_t reg, uint32_t *value);
 	/* Configuration space by ports CF8/CFC; bdf = bus << 8 | device << 3 | function. */

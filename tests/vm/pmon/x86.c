@@ -2,12 +2,14 @@
 /*
  * The instructions of x86 that reach PMON registers: RDMSR, WRMSR, RDPMC, CPUID, port I/O to the PCI
  * configuration ports, and loads from the local APIC. A callback before the instruction asks the
- * model; when the register is the model's own, the instruction is stepped over.
+ * model; when the register is the model's own, the instruction is stepped over. CPUID is not: a callback
+ * before the instruction after it changes QEMU's answer.
  */
 #include "pmon.h"
 #include "qemu-api.h"
 #include "x86-window.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,6 +28,9 @@ struct site {
 };
 
 static struct qemu_plugin_register *regs[RIG_MAX_CPUS][N_REGS];
+static struct {
+	uint32_t leaf, sub;
+} asked[RIG_MAX_CPUS];       /* of CPUID, by the kernel */
 static uint32_t pci_address; /* what was last written to CF8 */
 
 void x86_vcpu_init(unsigned vcpu)
@@ -74,9 +79,15 @@ static void read_wide(unsigned vcpu, const struct site *site,
 	qemu_plugin_set_pc(site->next);
 }
 
+static bool read_msr(unsigned cpu, uint32_t msr, uint64_t *value)
+{
+	return rdt_rdmsr(cpu, msr, value) ||
+	       (pmon_model->rdmsr && pmon_model->rdmsr(cpu, msr, value));
+}
+
 static void on_rdmsr(unsigned vcpu, void *data)
 {
-	read_wide(vcpu, data, pmon_model->rdmsr);
+	read_wide(vcpu, data, read_msr);
 }
 
 static void on_rdpmc(unsigned vcpu, void *data)
@@ -93,11 +104,12 @@ static void on_wrmsr(unsigned vcpu, void *data)
 {
 	uint64_t value = get(vcpu, RDX) << 32 | (get(vcpu, RAX) & UINT32_MAX);
 
+	uint32_t msr = (uint32_t)get(vcpu, RCX);
+
 	(void)data;
-	if (!pmon_model->wrmsr)
-		return;
 	pmon_lock();
-	if (pmon_model->wrmsr(vcpu, (uint32_t)get(vcpu, RCX), value)) {
+	if (!rdt_wrmsr(vcpu, msr, value) && pmon_model->wrmsr &&
+	    pmon_model->wrmsr(vcpu, msr, value)) {
 		pmon_count_write();
 		x86_window_driver();
 	}
@@ -124,20 +136,24 @@ static void on_user_cpuid(unsigned vcpu, void *data)
 
 static void on_kernel_cpuid(unsigned vcpu, void *data)
 {
-	const struct site *site = data;
-	uint32_t r[CPUID_REGS] = {0};
-	bool mine;
+	(void)data;
+	asked[vcpu].leaf = (uint32_t)get(vcpu, RAX);
+	asked[vcpu].sub = (uint32_t)get(vcpu, RCX);
+}
 
-	if (!pmon_model->cpuid)
-		return;
-	pmon_lock();
-	mine = pmon_model->cpuid(vcpu, (uint32_t)get(vcpu, RAX), (uint32_t)get(vcpu, RCX), r);
-	pmon_unlock();
-	if (!mine)
-		return;
+/* Before the next instruction: QEMU has answered. */
+static void on_kernel_answer(unsigned vcpu, void *data)
+{
+	uint32_t r[CPUID_REGS];
+
+	(void)data;
+	for (int i = 0; i < CPUID_REGS; i++)
+		r[i] = (uint32_t)get(vcpu, i);
+	rdt_cpuid(asked[vcpu].leaf, asked[vcpu].sub, r);
+	if (pmon_model->cpuid)
+		pmon_model->cpuid(asked[vcpu].leaf, asked[vcpu].sub, r);
 	for (int i = 0; i < CPUID_REGS; i++)
 		put(vcpu, i, r[i]);
-	qemu_plugin_set_pc(site->next);
 }
 
 /* The kernel's function that reads a register of the local APIC: edi says which. */
@@ -230,6 +246,11 @@ static void hook(struct qemu_plugin_insn *insn, size_t size, unsigned width,
 	qemu_plugin_register_vcpu_insn_exec_cb(insn, cb, QEMU_PLUGIN_CB_RW_REGS_PC, site);
 }
 
+static bool is_cpuid(const uint8_t *code, size_t size)
+{
+	return size == 2 && code[0] == 0x0f && code[1] == 0xa2;
+}
+
 static bool is_kernel(const struct qemu_plugin_insn *insn)
 {
 	return qemu_plugin_insn_vaddr(insn) >> 63;
@@ -247,7 +268,7 @@ static void look(struct qemu_plugin_insn *insn, const uint8_t *c, size_t size)
 		hook(insn, size, 0, on_wrmsr);
 	else if (size == 2 && c[0] == 0x0f && c[1] == 0x33 && is_kernel(insn))
 		hook(insn, size, 0, on_rdpmc);
-	else if (size == 2 && c[0] == 0x0f && c[1] == 0xa2)
+	else if (is_cpuid(c, size))
 		hook(insn, size, 0, is_kernel(insn) ? on_kernel_cpuid : on_user_cpuid);
 	else if (!is_kernel(insn))
 		return;
@@ -295,6 +316,7 @@ static bool is_non_temporal(const uint8_t *c, size_t size)
 void x86_translate(struct qemu_plugin_tb *tb, void *data)
 {
 	size_t n = qemu_plugin_tb_n_insns(tb);
+	bool asks = false;
 
 	(void)data;
 	for (size_t i = 0; i < n; i++) {
@@ -307,6 +329,11 @@ void x86_translate(struct qemu_plugin_tb *tb, void *data)
 			x86_window_look(insn, code, size);
 		else if (pmon_watches_real() && is_non_temporal(code, size))
 			real_look(insn);
+		if (asks)
+			hook(insn, size, 0, on_kernel_answer);
+		asks = is_kernel(insn) && is_cpuid(code, size);
 		look(insn, code, size);
 	}
+	if (asks)
+		fprintf(stderr, "pmon: the answer to a CPUID at the end of a block stays QEMU's\n");
 }
