@@ -6,13 +6,14 @@ test-resctrl.py and test-who.py.
     a = groups.Group("a")
     move = groups.Move("store", 0, (0, 2), 16, 4)  # 16 MiB on node 0, four times, by CPUs 0 and 2 in turn
     groups.bash(a.runs(move) + " & wait")
-    a.counts() == groups.moved([move])  # {(event, cache): bytes}"""
+    a.counts() == groups.moved([move])  # {(event, domain): bytes}
+
+A domain is a last-level cache, "0", or with several nodes behind it one of them, "0_node_1"."""
 
 import collections
 import errno
 import os
 import pathlib
-import re
 import subprocess
 import time
 
@@ -41,11 +42,25 @@ def cache_of(cpu):
     return int(text)
 
 
-CACHES = sorted({cache_of(cpu) for cpu in range(rig.CPUS)})
+def node_of(cpu):
+    """The NUMA node of a CPU."""
+    return next(int(path.name[4:]) for path in pathlib.Path(f"/sys/devices/system/cpu/cpu{cpu}").glob("node*"))
+
+
+SNC = rig.MODEL == "snc"
+NODES = sorted({node_of(cpu) for cpu in range(rig.CPUS)})
+
+
+def domain_of(cpu):
+    """What a CPU is counted in."""
+    return f"{cache_of(cpu)}_node_{node_of(cpu)}" if SNC else str(cache_of(cpu))
+
+
+DOMAINS = sorted({domain_of(cpu) for cpu in range(rig.CPUS)})
 
 
 def cpus_of(socket):
-    """The CPUs of a socket, which is a node; the last socket's if there are not as many."""
+    """The CPUs of a socket; the last socket's if there are not as many."""
     each = rig.CPUS // rig.SOCKETS
     first = min(socket, rig.SOCKETS - 1) * each
     return list(range(first, first + each))
@@ -53,7 +68,7 @@ def cpus_of(socket):
 
 def node(number):
     """A node; the last one if there are not as many."""
-    return min(number, rig.SOCKETS - 1)
+    return min(number, len(NODES) - 1)
 
 
 # ---- what is moved --------------------------------------------------------------------------------
@@ -68,22 +83,22 @@ class Move(collections.namedtuple("Move", "operation node cpus mib times", defau
         return f"stream {self.operation} {self.node} {cpus} {self.mib} {self.times} >/dev/null"
 
     def bytes(self):
-        """All of it: {(event, cache): bytes}."""
+        """All of it: {(event, domain): bytes}."""
         counts = collections.Counter()
         for i in range(self.times):
             cpu = self.cpus[i % len(self.cpus)]
-            counts["mbm_total_bytes", cache_of(cpu)] += self.mib * MIB
-            if rig.socket_of(cpu) == self.node:
-                counts["mbm_local_bytes", cache_of(cpu)] += self.mib * MIB
+            counts["mbm_total_bytes", domain_of(cpu)] += self.mib * MIB
+            if node_of(cpu) == self.node:
+                counts["mbm_local_bytes", domain_of(cpu)] += self.mib * MIB
         return counts
 
 
 def moved(moves):
-    """{(event, cache): bytes} of several, with 0 where nothing is moved."""
+    """{(event, domain): bytes} of several, with 0 where nothing is moved."""
     total = collections.Counter()
     for move in moves:
         total.update(move.bytes())
-    return {(event, cache): total[event, cache] for event in EVENTS for cache in CACHES}
+    return {(event, domain): total[event, domain] for event in EVENTS for domain in DOMAINS}
 
 
 def bash(text):
@@ -134,18 +149,20 @@ class Group:
         """For a shell: moves, one after the other, by a process in the group."""
         return f"({self.takes()} && {' && '.join(move.command() for move in moves)})"
 
-    def read(self, event, cache):
+    def read(self, event, domain):
         """What a file has: a number, or one of the kernel's words."""
-        text = (self.path / f"mon_data/mon_L3_{cache:02}/{event}").read_text(encoding="ascii").strip()
+        cache, _, part = domain.partition("_node_")
+        path = self.path / f"mon_data/mon_L3_{int(cache):02}" / (f"mon_sub_L3_{int(part):02}" if part else ".")
+        text = (path / event).read_text(encoding="ascii").strip()
         return int(text) if text.isdigit() else text
 
     def counts(self):
-        """{(event, cache): bytes}"""
-        return {(event, cache): self.read(event, cache) for event in EVENTS for cache in CACHES}
+        """{(event, domain): bytes}"""
+        return {(event, domain): self.read(event, domain) for event in EVENTS for domain in DOMAINS}
 
-    def occupancy(self):
-        """{cache: bytes}"""
-        return {cache: self.read("llc_occupancy", cache) for cache in CACHES}
+    def occupancy(self, domain):
+        """Bytes."""
+        return self.read("llc_occupancy", domain)
 
 
 def difference(after, before):
@@ -167,7 +184,7 @@ def fill(stem, least=0):
 
 def moves_of_flush():
     """So much by every CPU that no cache has a line of any group any more."""
-    return [Move("load", rig.socket_of(cpu), (cpu,), 33) for cpu in range(rig.CPUS)]
+    return [Move("load", node_of(cpu), (cpu,), 33) for cpu in range(rig.CPUS)]
 
 
 def flush():
@@ -186,12 +203,11 @@ def clean():
 
 
 def of_uncore(command, events=EVENTS):
-    """uncore --resctrl stat around a command: rows by group, event and cache: {(role, event, cache): row}."""
+    """uncore --resctrl stat around a command: rows by group, event and domain: {(role, event, domain): row}."""
     output = pathlib.Path(f"/tmp/groups-{os.getpid()}")
     terms = ",".join(f"resctrl_*/{event}/" for event in events)
     rig.run(["uncore", "--resctrl", "stat", "-j", "-A", "-o", output, "-e", terms, "--", "bash", "-c", command])
     rows = {}
     for row in rig.uncore_rows(output):
-        cache = int(re.search(r"_l3_(\d+)$", row["pmu"]).group(1))
-        rows[row["role"], row["name"].split("/")[1], cache] = row
+        rows[row["role"], row["name"].split("/")[1], row["pmu"].partition("_l3_")[2]] = row
     return rows

@@ -10,11 +10,11 @@ import time
 
 import groups
 import rig
-from groups import CACHES, EVENTS, MIB, Group, Move, bash, cpus_of, moved, node
+from groups import DOMAINS, EVENTS, MIB, SNC, Group, Move, bash, cpus_of, moved, node
 
 FIRST, LAST = cpus_of(0), cpus_of(1)  # CPUs of the first and of the last socket
 ASSIGNED = rig.MODEL == "abmc"  # the kernel has 5 counters of a cache to assign: two for the root and a, one for b
-CACHE = 16 * MIB if rig.MODEL == "icx" else 32 * MIB  # each CPU of it has a share, see pmon/rdt.c
+CACHE = 32 * MIB if rig.MODEL == "amd" else 16 * MIB  # each CPU of it has a share, see pmon/rdt.c
 WRAPS = 1 << 30  # bytes: 24 bits of lines
 BUSY = 40
 LEFT = 8  # RMIDs for these, the root's included
@@ -27,19 +27,19 @@ def counted(name, among, text, lost=()):
     good, why = True, []
     for group, moves in among.items():
         files = groups.difference(group.counts(), before[group])
-        for (event, cache), truth in moved(moves).items():
-            row = rows[group.role(), event, cache]
+        for (event, domain), truth in moved(moves).items():
+            row = rows[group.role(), event, domain]
             if not group.name:  # the kernel leaves out of the root's what has no number
-                truth -= sum(moved(among[g])[event, cache] for g, its in lost if its == event)
+                truth -= sum(moved(among[g])[event, domain] for g, its in lost if its == event)
             if (group, event) in lost:
-                good &= files[event, cache] == lost[group, event] and row["quality"] == "unavailable"
+                good &= files[event, domain] == lost[group, event] and row["quality"] == "unavailable"
                 good &= lost[group, event] in str(row["reason"])
                 continue
-            said = files[event, cache], row["count"]
-            rig.record(f"resctrl_l3_{cache}", f"{event} {group.role()}: {name}", *said, truth,
+            said = files[event, domain], row["count"]
+            rig.record(f"resctrl_l3_{domain}", f"{event} {group.role()}: {name}", *said, truth,
                        "exact" if said == (truth, truth) else "differs")
             if said != (truth, truth) or row["quality"] != "measured":
-                why.append(f"{group.role()} {event} L3 {cache}: {truth}, kernel {said[0]}, uncore {said[1]} {row['reason']}")
+                why.append(f"{group.role()} {event} L3 {domain}: {truth}, kernel {said[0]}, uncore {said[1]} {row['reason']}")
     rig.ok(good and not why, name, "\n".join(why))
 
 
@@ -88,36 +88,49 @@ def refused(name, number, text):
         rig.ok(error.errno == number, text, error)
 
 
+def sums():
+    """The files of a cache of several nodes are sums of theirs."""
+    a, last = Group("a"), rig.CPUS - 1
+    moves = [Move("store", 0, range(rig.CPUS), 4, 12), Move("load", node(last), (last,), 8)]
+    bash(a.runs(*moves))
+    for event in EVENTS:
+        parts = sum(a.counts()[event, domain] for domain in DOMAINS)
+        caches = sum(a.read(event, cache) for cache in sorted({domain.partition("_")[0] for domain in DOMAINS}))
+        truth = sum(n for (its, _), n in moved(moves).items() if its == event)
+        rig.ok(parts == caches == truth, f"{event}: the nodes of a cache add up", f"{parts} {caches} {truth}")
+    groups.clean()
+
+
 # ---- counters -------------------------------------------------------------------------------------
 
 
 def wraps():
     """The kernel adds what the counter has lost."""
-    if rig.MODEL != "icx":
+    if rig.MODEL == "amd":
         rig.skip("a counter that wraps", "AMD's have 44 bits")
         return
     a, move = Group("a"), Move("store", 0, FIRST[:1], 64, 2 * WRAPS // (64 * MIB) + 8)
     counted(f"{move.mib * move.times} MiB: a counter of 24 bits wraps twice", {a: [move]}, a.runs(move))
     rows = groups.of_uncore(f"sleep 0.2; {a.runs(Move('store', 0, FIRST[:1], 64, 9))}; sleep 0.2", EVENTS[:1])
-    rig.ok(rows["/a", EVENTS[0], CACHES[0]]["count"] == 9 * 64 * MIB, "and goes on")
+    rig.ok(rows["/a", EVENTS[0], DOMAINS[0]]["count"] == 9 * 64 * MIB, "and goes on")
     groups.clean()
 
 
 def occupied():
     """The lines that a CPU has moved last, up to its share of the cache."""
     a, b = Group("a"), Group("b")
-    cpu, cache = FIRST[:1], groups.cache_of(FIRST[0])
-    share = CACHE // sum(groups.cache_of(other) == cache for other in range(rig.CPUS))
+    cpu, domain = FIRST[:1], groups.domain_of(FIRST[0])
+    share = CACHE // sum(groups.cache_of(other) == groups.cache_of(FIRST[0]) for other in range(rig.CPUS))
     groups.flush()
     bash(a.runs(Move("load", 0, cpu, 4)))
-    first = a.occupancy()[cache], b.occupancy()[cache]
+    first = a.occupancy(domain), b.occupancy(domain)
     bash(b.runs(Move("store", 0, cpu, share // MIB - 3)))
-    then = a.occupancy()[cache], b.occupancy()[cache]
+    then = a.occupancy(domain), b.occupancy(domain)
     bash(b.runs(Move("store", 0, cpu, 2 * share // MIB)))
-    last = a.occupancy()[cache], b.occupancy()[cache]
+    last = a.occupancy(domain), b.occupancy(domain)
     rig.ok(first == (4 * MIB, 0) and then == (3 * MIB, share - 3 * MIB) and last == (0, share),
            "occupancy: what was moved last", f"{first} {then} {last} {share}")
-    row = groups.of_uncore("true", ["llc_occupancy"])["/b", "llc_occupancy", cache]
+    row = groups.of_uncore("true", ["llc_occupancy"])["/b", "llc_occupancy", domain]
     rig.ok(row["count"] == share, "occupancy by uncore", row)
     groups.clean()
 
@@ -147,7 +160,7 @@ def swapped(a, move):
     rig.run(["uncore", "--resctrl", "stat", "-j", "-A", "-o", output, "-I", "500ms", "-e", "resctrl_*/mbm_total_bytes/", "--",
              "bash", "-c", f"{a.runs(move)}; sleep 1; {again}; sleep 1.5; {a.runs(move)}; sleep 1"])
     rows = [row for row in rig.uncore_rows(output) if row["role"] == "/a" and not row["total"]
-            and row["pmu"].endswith(f"_l3_{CACHES[0]}")]
+            and row["pmu"].endswith(f"_l3_{DOMAINS[0]}")]
     known = sum(row["count"] for row in rows if row["count"] is not None)
     lost = [row for row in rows if row["count"] is None]
     rig.ok(known == 2 * move.mib * MIB and lost and all(row["reason"] for row in lost),
@@ -165,7 +178,7 @@ def words():
         rig.run(["uncore", "--resctrl", "stat", "-j", "-A", "-o", output, "-I", "300ms", "-e", "resctrl_*/mbm_total_bytes/", "--",
                  "bash", "-c", text])
         rows = [row for row in rig.uncore_rows(output) if row["role"] == "/a" and not row["total"]
-                and row["pmu"].endswith(f"_l3_{CACHES[0]}")]
+                and row["pmu"].endswith(f"_l3_{DOMAINS[0]}")]
         known = sum(row["count"] for row in rows if row["count"] is not None)
         lost = [row for row in rows if row["count"] is None]
         rig.ok(known == move.mib * MIB and lost and all(word.capitalize() in str(row["reason"]) for row in lost[:-1]),
@@ -179,7 +192,9 @@ def main():
     rig.traffic("real", "nt")
     groups.flush()
     processes()
-    if not ASSIGNED:
+    if SNC:
+        sums()
+    elif not ASSIGNED:
         occupied()
         many()
         wraps()
@@ -189,7 +204,7 @@ def main():
     rig.done()
 
 
-if rig.MODEL not in ("icx", "amd", "abmc") or not groups.mount():
+if rig.MODEL not in ("icx", "snc", "amd", "abmc") or not groups.mount():
     rig.skip("groups of resctrl", "the CPU of this model has no monitoring of its caches")
     rig.done()
 main()

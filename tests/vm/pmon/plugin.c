@@ -2,7 +2,8 @@
 /*
  * The frame of the plugin: arguments, the model, the lock, the doorbell.
  *
- *   -plugin pmon.so,model=ivt,cpus=4,sockets=2,ram=MIB[,window=FILE][,rmids=N[,mbm-bits=N][,mbm-cntrs=N]]
+ *   -plugin pmon.so,model=ivt,cpus=4,sockets=2,ram=MIB[,window=FILE][,nodes=N]
+ *           [,rmids=N[,mbm-bits=N][,mbm-cntrs=N]]
  */
 #include "pmon.h"
 #include "qemu-api.h"
@@ -22,7 +23,7 @@ QEMU_PLUGIN_EXPORT int qemu_plugin_version = QEMU_PLUGIN_VERSION;
 QEMU_PLUGIN_EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc,
 					   char **argv);
 
-struct pmon_config pmon_config = {.cpus = 1, .sockets = 1};
+struct pmon_config pmon_config = {.cpus = 1, .sockets = 1, .nodes = 1};
 const struct pmon_model *pmon_model;
 void *pmon_window;
 size_t pmon_window_size;
@@ -71,6 +72,11 @@ void pmon_unlock(void)
 unsigned pmon_socket(unsigned cpu)
 {
 	return cpu / (pmon_config.cpus / pmon_config.sockets);
+}
+
+unsigned pmon_node(unsigned cpu)
+{
+	return cpu / (pmon_config.cpus / pmon_config.sockets / pmon_config.nodes);
 }
 
 void pmon_count_write(void)
@@ -209,9 +215,9 @@ static bool parse_number(const char *arg)
 		const char *name;
 		unsigned *value;
 	} numbers[] = {
-		{"cpus", &pmon_config.cpus},           {"sockets", &pmon_config.sockets},
-		{"rmids", &pmon_config.rmids},         {"mbm-bits", &pmon_config.mbm_bits},
-		{"mbm-cntrs", &pmon_config.mbm_cntrs},
+		{"cpus", &pmon_config.cpus},         {"nodes", &pmon_config.nodes},
+		{"sockets", &pmon_config.sockets},   {"rmids", &pmon_config.rmids},
+		{"mbm-bits", &pmon_config.mbm_bits}, {"mbm-cntrs", &pmon_config.mbm_cntrs},
 	};
 	const char *v;
 
@@ -237,15 +243,16 @@ static int parse_args(int argc, char **argv)
 			snprintf(pmon_config.window, sizeof(pmon_config.window), "%s", v);
 		} else if (!parse_number(argv[i])) {
 			fprintf(stderr,
-				"pmon: unknown argument '%s': model, cpus, sockets, ram, window, rmids, "
+				"pmon: unknown argument '%s': model, cpus, sockets, nodes, ram, window, rmids, "
 				"mbm-bits, mbm-cntrs\n",
 				argv[i]);
 			return -1;
 		}
 	}
-	if (!pmon_config.sockets || pmon_config.cpus % pmon_config.sockets || !pmon_config.cpus) {
-		fprintf(stderr, "pmon: %u CPUs do not divide into %u sockets\n", pmon_config.cpus,
-			pmon_config.sockets);
+	if (!pmon_config.sockets || !pmon_config.nodes || !pmon_config.cpus ||
+	    pmon_config.cpus % (pmon_config.sockets * pmon_config.nodes)) {
+		fprintf(stderr, "pmon: %u CPUs do not divide into %u sockets with %u nodes\n",
+			pmon_config.cpus, pmon_config.sockets, pmon_config.nodes);
 		return -1;
 	}
 	if (rdt_init()) {

@@ -98,7 +98,7 @@ uint64_t disk_of_slice(const struct real *r, unsigned slices);
 /* ---- rdt.c: whose it is that they move -------------------------------------------------------- */
 
 int rdt_init(void);
-/* A CPU has moved so many bytes, whose home is its own socket or not. */
+/* A CPU has moved so many bytes, whose home is its own node or not. */
 void rdt_moved(unsigned cpu, unsigned size, bool store, bool near);
 /* True when the register is one of these. */
 bool rdt_rdmsr(unsigned cpu, uint32_t msr, uint64_t *value);
@@ -159,10 +159,10 @@ uint64_t pmon_weight(unsigned socket, unsigned instance, uint64_t event, uint64_
 
 struct pmon_config {
 	char model[32];
-	unsigned cpus, sockets;
-	uint64_t ram;     /* bytes, of all sockets */
-	uint64_t ram_at;  /* its first address */
-	char window[256]; /* the file of the register window, or empty */
+	unsigned cpus, sockets, nodes; /* NUMA nodes of each socket */
+	uint64_t ram;                  /* bytes, of all sockets */
+	uint64_t ram_at;               /* its first address */
+	char window[256];              /* the file of the register window, or empty */
 	/* RMIDs of the last-level caches, 0: they have no monitoring; bits of their counters, and counters
 	 * that the kernel assigns, 0: each RMID has its own. */
 	unsigned rmids, mbm_bits, mbm_cntrs;
@@ -171,7 +171,8 @@ struct pmon_config {
 extern struct pmon_config pmon_config;
 
 unsigned pmon_socket(unsigned cpu);
-void pmon_count_write(void); /* the guest has written a control or counter register */
+unsigned pmon_node(unsigned cpu); /* of all sockets' */
+void pmon_count_write(void);      /* the guest has written a control or counter register */
 
 /* From now on the guest's non-temporal loads and stores are seen, or no longer. */
 void pmon_watch_real(bool watch);

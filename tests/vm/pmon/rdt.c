@@ -5,10 +5,14 @@
  * the RMID that the kernel has put into the CPU's IA32_PQR_ASSOC; the kernel does so when it switches tasks.
  *
  * Bandwidth: a counter of each RMID and cache shows the whole lines, 64 bytes each, that its CPUs have
- * moved, modulo its width; "local" are those whose home is the CPU's socket.
+ * moved, modulo its width; "local" are those whose home is the CPU's node.
  *
  * Occupancy: a CPU's share of its cache holds the lines that it has moved last, one after the other.
  * An RMID occupies those that were moved under it, until the CPU has moved as much again as fits.
+ *
+ * Sub-NUMA clusters: an L3 of several nodes has counters for each of them. The RMID that is asked for is then that of
+ * the task + RMIDs / nodes x the number of the node in the socket, and the unit that CPUID has is divided, too (Linux,
+ * logical_rmid_to_physical_rmid() and rdt_get_l3_mon_config()).
  *
  * Assignable counters (ABMC, later AMD CPUs): once the kernel has switched them on, a counter counts for the
  * RMID, and of it what the kernel has written to its configuration.
@@ -144,31 +148,44 @@ void rdt_moved(unsigned cpu, unsigned size, bool store, bool near)
 
 /* ---- what the kernel reads ------------------------------------------------------------------- */
 
-/* Bytes that the CPUs of this one's cache have moved for an RMID. */
-static uint64_t moved_by(unsigned cpu, uint32_t rmid, uint32_t ways)
+static unsigned logical_rmids(void)
 {
+	return pmon_config.rmids / pmon_config.nodes;
+}
+
+/* Whether a CPU is one of those whose count is asked for by another one of the same cache. */
+static bool is_asked(unsigned c, unsigned by, uint32_t physical)
+{
+	return cache_of(c) == cache_of(by) &&
+	       pmon_node(c) % pmon_config.nodes == physical / logical_rmids() % pmon_config.nodes;
+}
+
+/* Bytes that the CPUs of this one's cache have moved for an RMID. */
+static uint64_t moved_by(unsigned cpu, uint32_t physical, uint32_t ways)
+{
+	uint32_t rmid = physical % logical_rmids();
 	uint64_t n = 0;
 
 	for (unsigned c = 0; c < pmon_config.cpus; c++)
-		for (unsigned way = 0; way < N_WAYS && cache_of(c) == cache_of(cpu); way++)
+		for (unsigned way = 0; way < N_WAYS && is_asked(c, cpu, physical); way++)
 			if (ways >> way & 1)
 				n += get(&cpus[c].moved[rmid][way]) - cpus[c].lost[rmid][way];
 	return n;
 }
 
-static uint64_t held_by(unsigned cpu, uint32_t rmid)
+static uint64_t held_by(unsigned cpu, uint32_t physical)
 {
 	uint64_t n = 0;
 
 	for (unsigned c = 0; c < pmon_config.cpus; c++)
-		if (cache_of(c) == cache_of(cpu))
-			n += get(&cpus[c].held[rmid]);
-	return n;
+		if (is_asked(c, cpu, physical))
+			n += get(&cpus[c].held[physical % logical_rmids()]);
+	return n * pmon_config.nodes;
 }
 
 static uint64_t lines(uint64_t bytes)
 {
-	return bytes / LINE & ((UINT64_C(1) << pmon_config.mbm_bits) - 1);
+	return bytes * pmon_config.nodes / LINE & ((UINT64_C(1) << pmon_config.mbm_bits) - 1);
 }
 
 static uint64_t read_cntr(unsigned cpu, unsigned i)

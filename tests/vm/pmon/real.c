@@ -95,7 +95,8 @@ static void move(unsigned cpu, uint64_t address, unsigned size, bool store)
 	add(&m->memory[operation][home][address / CHANNEL_STEP % units[REAL_MEMORY]]
 		      [address / LINE % 2],
 	    size);
-	rdt_moved(cpu, size, store, home == socket);
+	rdt_moved(cpu, size, store,
+		  (address - pmon_config.ram_at) / (node / pmon_config.nodes) == pmon_node(cpu));
 	if (units[REAL_HOME])
 		add(&m->agents[operation][home][agent_of(address)], size);
 	if (home == socket || !units[REAL_LINK])
