@@ -334,6 +334,43 @@ END
 	[ "$(grep -v nvidia_gpu_2 <<<"$output" | grep -c ,measured,)" -eq 35 ]
 }
 
+@test "a GPU that is lost when the process is started again counts from when it is back, with a new handle" {
+	local out=$BATS_TEST_TMPDIR/out
+
+	# In the second process GPU 1 is lost for 1.5 s, and GPU 2 later, until it has a new handle.
+	script 'gpus 3' 'h2d 1e9' 'memory 0.5'
+	count --csv -M device.pcie.received.bandwidth,device.memory.bandwidth,device.energy.power -I 500ms --interval-count=24 >"$out" 3>&- &
+	eventually process >/dev/null
+	sleep 0.7
+	script 'gpus 3' 'h2d 1e9' 'memory 0.5' 'lost 1 0 1.5' 'stale 1 1.5' 'lost 2 2 3' 'stale 2 3'
+	kill -KILL "$(process)"
+	wait $!
+	output=$(<"$out")
+	for gpu in 0 1 2; do
+		ends_well nvidia_gpu_$gpu
+	done
+	grep -q 'nvidia_gpu_1.*unavailable.*the GPU is lost' <<<"$output"
+	grep -q 'nvidia_gpu_2.*unavailable.*the GPU is lost' <<<"$output"
+	# Whatever has a value is right: there is no difference across the loss.
+	output=$(grep ,measured, <<<"$output")
+	near device.pcie.received.bandwidth 1.078125e9 1e-3 "$(grep -c pcie.received <<<"$output")"
+	near device.memory.bandwidth 1.67616e12 1e-2 "$(grep -c memory.bandwidth <<<"$output")"
+	near device.energy.power 300 1e-2 "$(grep -c energy.power <<<"$output")"
+	# It came back within about a second, so that most of the last rows have values.
+	[ "$(grep -c 'pcie.received.*,nvidia_gpu_1,' <<<"$output")" -ge 4 ]
+}
+
+@test "a sum over links that lose one is suspect once, with the reason, and right before and after it" {
+	script 'status 138 3' 'status 139 3' 'nvlinks 20' 'nvlink 0 1000000' 'nvlink 19 2000000' 'silent 0 1.2 2.4' 'gpus 1'
+	expect 0 count --csv -M device.link.in.bandwidth -I 300ms --interval-count=12
+	rows=$(grep nvidia_gpu_0 <<<"$output")
+	[ "$(grep -c 'suspect.*an NVLink of the GPU began or ceased to answer' <<<"$rows")" -eq 2 ]
+	# 1e6 and 2e6 KiB/s, the latter on a link beyond the 18 of earlier GPUs; nothing else.
+	awk -F, '$14 == "measured" { n++; all = $11 / 3.072e9; rest = $11 / 2.048e9
+			if ((all < 0.98 || all > 1.02) && (rest < 0.98 || rest > 1.02)) bad = $0; left += rest > 0.98 && rest < 1.02 }
+		END { exit n < 9 || left < 2 || bad != "" }' <<<"$rows"
+}
+
 @test "a library that hangs, and a process that ended, cost readings and no time" {
 	script 'gpus 8' 'h2d 1e9' 'hang 0.7 1.3'
 	expect 0 count --csv -M device.pcie.received.bandwidth -I 500ms --interval-count=5

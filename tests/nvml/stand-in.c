@@ -18,12 +18,14 @@
  *   nan FROM TO                    GPM has no number
  *   frozen FROM TO                 GPM has 0
  *   lost GPU FROM TO               the GPU does not answer
+ *   stale GPU AT                   handles from before this time do not answer after it
  *   mig GPU, vgpu GPU
  *   crash AT, hang FROM TO         in any call
  *   nvlinks COUNT                  of each GPU; 0: fields of all links together are 1e6 KiB/s
  *   nvlink LINK RATE [AT]          what a link receives, in KiB/s, from a time on; it transmits twice that
  *   peer LINK GPU                  at its other end; -1: a switch
  *   down LINK                      it is not active
+ *   silent LINK FROM TO            its fields give nothing
  *
  * If UNCORE_CUDA_LOG names a file, each GPU also moves what tests/cuda/libcuda.c writes to it.
  */
@@ -58,8 +60,8 @@ struct sample {
 /* Another reader knows only that it is a pointer. */
 struct nvml_device {
 	unsigned number;
+	double since;
 };
-static struct nvml_device devices[64];
 
 int nvmlInit_v2(void);
 int nvmlDeviceGetHandleByPciBusId_v2(const char *pci, nvml_device *out);
@@ -235,9 +237,22 @@ int nvmlDeviceGetHandleByPciBusId_v2(const char *pci, nvml_device *out)
 	if (sscanf(pci, "%8x:%2x:00.0", &domain, &bus) != 2 || domain || !bus ||
 	    bus > word("gpus", 0, 1))
 		return 6;
-	devices[bus - 1].number = bus - 1;
-	*out = &devices[bus - 1];
+	*out = calloc(1, sizeof(**out)); /* it lives as long as the process */
+	if (!*out)
+		return 999;
+	(*out)->number = bus - 1;
+	(*out)->since = now();
 	return 0;
+}
+
+static bool is_lost(const struct nvml_device *d)
+{
+	bool stale = false;
+
+	for (int i = 0; i < line_count; i++)
+		stale |= strcmp(lines[i].name, "stale") == 0 && lines[i].word[0] == d->number &&
+			 d->since < lines[i].word[1] && lines[i].word[1] <= now();
+	return stale || holds("lost", d->number);
 }
 
 static int status_of(uint32_t field)
@@ -263,7 +278,8 @@ static void read_link(struct nvml_field *f, double at)
 		    (f->scope == NVML_ALL_LINKS || l->word[0] == f->scope))
 			sum += l->word[1] * (at - from) * (out ? 2 : 1);
 	}
-	if (f->scope == NVML_ALL_LINKS ? bytes : f->scope >= (unsigned)links)
+	if (f->scope == NVML_ALL_LINKS ? bytes
+				       : f->scope >= (unsigned)links || holds("silent", f->scope))
 		f->status = 3;
 	f->value.u64 = (uint64_t)(bytes ? sum * 1024 : sum);
 }
@@ -279,7 +295,7 @@ static void read_field(const struct nvml_device *d, struct nvml_field *f)
 	f->at_us = (int64_t)(seconds_of(CLOCK_REALTIME) * 1e6);
 	f->took_us = 0;
 	f->type = 3;
-	f->status = holds("lost", d->number) ? 15 : status_of(f->id);
+	f->status = is_lost(d) ? 15 : status_of(f->id);
 	switch (f->id) {
 	case 197:
 	case 198:
@@ -423,7 +439,7 @@ int nvmlGpmSampleGet(nvml_device d, void *sample)
 	struct sample *s = sample;
 
 	misbehave();
-	if (holds("lost", d->number))
+	if (is_lost(d))
 		return 15;
 	s->at = now();
 	s->rx = received(s->at);

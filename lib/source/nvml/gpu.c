@@ -14,6 +14,10 @@
  * copies that ended with the window, on H200. */
 #define LAG_NS 75000000u
 #define LAG_UNCERTAIN_NS 35000000u
+/* The time after which a GPU that cannot be read is tried again, and how much of all time the tries
+ * may take. */
+#define RETRY_NS 1000000000u
+#define RETRY_SHARE 0.05
 /* An idle GPU moves less between two readings. */
 #define FROZEN_BYTES (16u << 20)
 
@@ -78,27 +82,57 @@ static void read_fields(struct gpus *all, struct gpu *g, struct nvml_field *fiel
 	}
 }
 
+/* Finds the links of the GPU, and which of them are active. A driver that cannot say it may have
+ * all. */
+static void find_links(const struct nvml *n, struct gpu *g)
+{
+	int active;
+
+	if (g->links_known)
+		return;
+	g->links_known = true;
+	g->links = n->link_state ? 0 : (UINT64_C(1) << NVML_MOST_LINKS) - 1;
+	g->active_links = 0;
+	for (unsigned i = 0; n->link_state && i < NVML_MOST_LINKS; i++) {
+		active = 0;
+		if (n->link_state(g->device, i, &active) != NVML_OK)
+			continue;
+		g->links |= UINT64_C(1) << i;
+		g->active_links |= active ? UINT64_C(1) << i : 0;
+	}
+}
+
 /* Reads the item's field, of one link or of several. The status; *links has a bit for each link
  * that was added up. */
 static int read_links(struct gpus *all, struct gpu *g, const struct unc_nvml_item *item,
-		      struct unc_nvml_value *value, uint32_t *links)
+		      struct unc_nvml_value *value, uint64_t *links)
 {
-	struct nvml_field fields[UNC_NVML_MOST_LINKS] = {0};
-	uint64_t at_ns[UNC_NVML_MOST_LINKS];
-	unsigned first = item->link ? item->link - 1u : 0;
-	unsigned count = item->links == UNC_LINKS_SUM ? UNC_NVML_MOST_LINKS : 1;
+	struct nvml_field fields[NVML_MOST_LINKS] = {0};
+	uint64_t at_ns[NVML_MOST_LINKS];
 	uint64_t sum = 0, took_us = 0;
+	unsigned count = 0;
 
-	for (unsigned i = 0; i < count; i++)
-		fields[i] = (struct nvml_field){
-			.id = item->field,
-			.scope = item->links == UNC_LINKS_ALL ? NVML_ALL_LINKS : first + i};
-	read_fields(all, g, fields, (int)count, at_ns);
 	*links = 0;
+	if (item->links == UNC_LINKS_SUM) {
+		find_links(&all->nvml, g);
+		for (unsigned i = 0; i < NVML_MOST_LINKS; i++)
+			if (g->links >> i & 1)
+				fields[count++] =
+					(struct nvml_field){.id = item->field, .scope = i};
+	} else {
+		fields[count++] =
+			(struct nvml_field){.id = item->field,
+					    .scope = item->links == UNC_LINKS_ALL ? NVML_ALL_LINKS
+						     : item->link                 ? item->link - 1u
+										  : 0};
+	}
+	if (!count)
+		return NVML_NOT_SUPPORTED;
+	read_fields(all, g, fields, (int)count, at_ns);
 	for (unsigned i = 0; i < count; i++) {
 		if (fields[i].status != NVML_OK)
 			continue;
-		*links |= 1u << i;
+		*links |= UINT64_C(1) << (fields[i].scope % 64);
 		sum += number_of(&fields[i]);
 		took_us += fields[i].took_us > 0 ? (uint64_t)fields[i].took_us : 0;
 	}
@@ -108,7 +142,8 @@ static int read_links(struct gpus *all, struct gpu *g, const struct unc_nvml_ite
 	return *links ? NVML_OK : fields[0].status;
 }
 
-void gpu_poll(struct gpus *all, struct gpu *g)
+/* The narrow counters; g->lock is held. */
+static void poll_fields(struct gpus *all, struct gpu *g)
 {
 	struct nvml_field fields[PCIE_FIELDS] = {0};
 	uint64_t at_ns[PCIE_FIELDS] = {0};
@@ -117,9 +152,8 @@ void gpu_poll(struct gpus *all, struct gpu *g)
 	for (size_t i = 0; i < PCIE_FIELDS; i++)
 		if (g->polled[i])
 			fields[count++] = (struct nvml_field){.id = pcie_fields[i]};
-	if (!count)
+	if (!count || g->status != NVML_OK)
 		return;
-	pthread_mutex_lock(&g->lock);
 	read_fields(all, g, fields, count, at_ns);
 	g->polls++;
 	for (size_t i = 0, k = 0; i < PCIE_FIELDS; i++) {
@@ -133,7 +167,23 @@ void gpu_poll(struct gpus *all, struct gpu *g)
 			unc_nvml_sum_add(&g->sums[i], f->value.u32, at_ns[k]);
 		k++;
 	}
+}
+
+void gpu_poll(struct gpus *all, struct gpu *g)
+{
+	pthread_mutex_lock(&g->lock);
+	poll_fields(all, g);
 	pthread_mutex_unlock(&g->lock);
+}
+
+uint64_t gpu_unique_ns(struct gpu *g)
+{
+	uint64_t ns;
+
+	pthread_mutex_lock(&g->lock);
+	ns = g->polled[0] || g->polled[1] ? unc_nvml_sum_unique_ns(g->most_per_s) : 0;
+	pthread_mutex_unlock(&g->lock);
+	return ns;
 }
 
 /* ---- opening ---- */
@@ -154,14 +204,42 @@ static double find_rate(const struct nvml *n, nvml_device device)
 	return unc_nvml_link_rate(generation, lanes);
 }
 
-static struct gpu *find_gpu(struct gpus *all, const char *pci)
+/* Gets a handle of the GPU, and what is known about it. Means begin at the next sample. Its
+ * status. */
+static int attach(struct gpus *all, struct gpu *g)
 {
+	unsigned long part[3] = {0}; /* domain, bus, device */
 	unsigned mig = 0, pending = 0;
 	struct nvml *n = &all->nvml;
+	char *at = g->pci, id[32];
+	int mode = 0, status;
+	nvml_device device;
+	double most_per_s;
+
+	for (size_t i = 0; i < 3; i++, at += *at == ':')
+		part[i] = strtoul(at, &at, 16);
+	snprintf(id, sizeof(id), "%08lX:%02lX:%02lX.0", part[0], part[1], part[2]);
+	status = n->handle(id, &device);
+	most_per_s = status == NVML_OK ? find_rate(n, device) : g->most_per_s;
+	pthread_mutex_lock(&g->lock);
+	g->status = status;
+	g->device = status == NVML_OK ? device : g->device;
+	g->most_per_s = most_per_s;
+	for (size_t i = 0; i < PCIE_FIELDS; i++)
+		g->sums[i].most_per_s = most_per_s;
+	pthread_mutex_unlock(&g->lock);
+	g->links_known = g->sampled = false;
+	if (status != NVML_OK)
+		return status;
+	g->partitioned = n->mig && n->mig(device, &mig, &pending) == NVML_OK && mig;
+	g->guest = n->virtualization && n->virtualization(device, &mode) == NVML_OK &&
+		   mode == NVML_VGPU_GUEST;
+	return NVML_OK;
+}
+
+static struct gpu *find_gpu(struct gpus *all, const char *pci)
+{
 	struct gpu *g;
-	int mode = 0;
-	unsigned long part[3] = {0}; /* domain, bus, device */
-	char *at = (char *)pci, id[32];
 
 	for (size_t i = 0; i < all->count; i++)
 		if (strcmp(all->items[i].pci, pci) == 0)
@@ -171,18 +249,8 @@ static struct gpu *find_gpu(struct gpus *all, const char *pci)
 	g = &all->items[all->count++];
 	snprintf(g->pci, sizeof(g->pci), "%s", pci);
 	pthread_mutex_init(&g->lock, NULL);
-	for (size_t i = 0; i < 3; i++, at += *at == ':')
-		part[i] = strtoul(at, &at, 16);
-	snprintf(id, sizeof(id), "%08lX:%02lX:%02lX.0", part[0], part[1], part[2]);
-	g->status = n->handle(id, &g->device);
-	if (g->status != NVML_OK)
-		return g;
-	g->partitioned = n->mig && n->mig(g->device, &mig, &pending) == NVML_OK && mig;
-	g->guest = n->virtualization && n->virtualization(g->device, &mode) == NVML_OK &&
-		   mode == NVML_VGPU_GUEST;
-	g->most_per_s = find_rate(n, g->device);
-	for (size_t i = 0; i < PCIE_FIELDS; i++)
-		g->sums[i].most_per_s = g->most_per_s;
+	g->most_per_s = unc_nvml_link_rate(0, 0); /* until it is known */
+	attach(all, g);
 	return g;
 }
 
@@ -223,6 +291,8 @@ static int probe_gpm(struct gpus *all, struct gpu *g, unsigned gpm)
 		return UNC_NVML_MIG;
 	if (!n->gpm_support || !n->gpm_alloc || !n->gpm_sample || !n->gpm_metrics)
 		return NVML_FUNCTION_NOT_FOUND;
+	if (g->sampled)
+		return NVML_OK; /* other items have the samples: the next reading shows it */
 	r = n->gpm_support(g->device, &support);
 	if (r == NVML_OK && !support.supported)
 		r = NVML_NOT_SUPPORTED;
@@ -246,19 +316,12 @@ static int probe_gpm(struct gpus *all, struct gpu *g, unsigned gpm)
 static int probe_link(struct gpus *all, struct gpu *g, unsigned link, char peer[static 16])
 {
 	struct nvml_pci pci = {.domain = 0};
-	int type = NVML_REMOTE_GPU, active;
 	struct nvml *n = &all->nvml;
+	int type = NVML_REMOTE_GPU;
 
-	for (unsigned i = 0; !g->links_known && n->link_state && i < UNC_NVML_MOST_LINKS; i++) {
-		active = 0;
-		if (n->link_state(g->device, i, &active) != NVML_OK)
-			continue;
-		g->links |= 1u << i;
-		g->active_links |= active ? 1u << i : 0;
-	}
-	g->links_known = true;
 	if (!n->link_state)
 		return NVML_FUNCTION_NOT_FOUND;
+	find_links(n, g);
 	if (!(g->links >> link & 1) || !g->active_links)
 		return UNC_NVML_NO_LINK;
 	if (!(g->active_links >> link & 1))
@@ -279,7 +342,7 @@ int gpu_probe(struct gpus *all, const struct unc_nvml_item *item, struct unc_nvm
 	struct gpu *g = find_gpu(all, item->pci);
 	int r = g ? g->status : NVML_NOT_SUPPORTED;
 	struct unc_nvml_value ignored;
-	uint32_t links;
+	uint64_t links;
 	double peak;
 
 	if (r == NVML_OK && item->link)
@@ -310,6 +373,13 @@ int gpu_open(struct gpus *all, struct gpu_item *into, const struct unc_nvml_item
 				  .gpu = find_gpu(all, item->pci),
 				  .failed = r != NVML_OK,
 				  .status = r};
+	if (!into->gpu)
+		return r;
+	if (pcie_index(item) >= 0) {
+		pthread_mutex_lock(&into->gpu->lock);
+		into->gpu->polled[pcie_index(item)] = true;
+		pthread_mutex_unlock(&into->gpu->lock);
+	}
 	if (r != NVML_OK)
 		return r;
 	into->factor = factor_of(item->gpm);
@@ -318,9 +388,42 @@ int gpu_open(struct gpus *all, struct gpu_item *into, const struct unc_nvml_item
 		into->factor = peak / 100;
 		into->total = item->call == UNC_NVML_MEMORY_PEAK ? peak : 0;
 	}
-	if (pcie_index(item) >= 0)
-		into->gpu->polled[pcie_index(item)] = true;
 	return r;
+}
+
+/* Tries again what failed of the GPU. The handle of one that was lost does not become valid. */
+static bool retry(struct gpus *all, struct gpu *g)
+{
+	bool failed = false, lost = g->status != NVML_OK;
+	struct unc_nvml_value ignored;
+
+	for (size_t i = 0; i < all->open_count; i++) {
+		const struct gpu_item *item = &all->open[i];
+
+		failed |= item->gpu == g && item->failed;
+		lost |= item->gpu == g && item->status == NVML_GPU_LOST;
+	}
+	if (lost)
+		attach(all, g);
+	for (size_t i = 0; i < all->open_count; i++) {
+		struct gpu_item *item = &all->open[i];
+		const struct unc_nvml_item asked = item->asked;
+
+		if (item->gpu == g && item->failed)
+			gpu_open(all, item, &asked, &ignored);
+	}
+	return failed || lost;
+}
+
+uint64_t gpu_retry(struct gpus *all)
+{
+	uint64_t begin_ns = unc_nvml_now_ns(), took_ns;
+	bool failed = false;
+
+	for (size_t i = 0; i < all->count; i++)
+		failed |= retry(all, &all->items[i]);
+	took_ns = unc_nvml_now_ns() - begin_ns;
+	return failed ? RETRY_NS + (uint64_t)((double)took_ns / RETRY_SHARE) : RETRY_NS;
 }
 
 /* ---- reading ---- */
@@ -420,18 +523,18 @@ static size_t ask_gpm(struct gpus *all, const struct gpu *g, bool *pcie)
 	return count;
 }
 
-/* A sum of other links than before is no count. */
+/* The difference of sums of different links is no count. A link that does not answer moves nothing,
+ * so that the next difference is right again. */
 static void read_field(struct gpus *all, struct gpu_item *item, struct unc_nvml_value *value)
 {
-	uint32_t links;
+	uint64_t links;
 
 	item->status = read_links(all, item->gpu, &item->asked, value, &links);
-	if (item->status != NVML_OK)
-		return;
-	if (item->links && item->links != links)
-		item->status = UNC_NVML_EMPTY;
-	else
+	if (item->status == NVML_OK) {
+		item->late += item->links && item->links != links;
 		item->links = links;
+	}
+	value->late = item->late;
 }
 
 void gpu_read(struct gpus *all, struct gpu *g, struct unc_nvml_value *values)

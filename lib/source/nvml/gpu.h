@@ -21,10 +21,11 @@ struct gpu {
 	int status; /* why it cannot be read at all */
 	bool partitioned, guest;
 	bool links_known;
-	uint32_t links, active_links; /* a bit for each that it has, and that is active */
-	double most_per_s;            /* bytes in one direction of its link */
-	/* It protects the members below: the readings of one counter are in order. */
+	uint64_t links, active_links; /* a bit for each that it has, and that is active */
+	/* It protects the members below, up to `polled`, and changes of the handle and its status:
+	 * another thread polls. The readings of one counter are in order. */
 	pthread_mutex_t lock;
+	double most_per_s; /* bytes in one direction of its PCIe link; at first the fastest */
 	struct unc_nvml_sum sums[PCIE_FIELDS];
 	uint64_t took_ns[PCIE_FIELDS];
 	int sum_status[PCIE_FIELDS];
@@ -41,12 +42,13 @@ struct gpu {
 struct gpu_item {
 	struct unc_nvml_item asked;
 	struct gpu *gpu;
-	uint32_t links;      /* of a sum: the links that were added up */
+	uint64_t links;      /* of a sum: the links that were added up, */
+	uint32_t late;       /* and how often they changed */
 	double factor;       /* of the mean of GPM, to what is counted in a second */
 	double total;        /* sum of means, and */
 	uint64_t enabled_ns; /* the time that they cover */
 	int status;
-	bool failed; /* it could not be opened: it is not read */
+	bool failed; /* it could not be opened: it is not read, but tried again */
 };
 
 struct gpus {
@@ -65,10 +67,17 @@ int gpu_probe(struct gpus *all, const struct unc_nvml_item *item, struct unc_nvm
 int gpu_open(struct gpus *all, struct gpu_item *into, const struct unc_nvml_item *item,
 	     struct unc_nvml_value *value);
 
+/* Opens items again that failed, and gets new handles of GPUs that were lost. After which time it
+ * is to be called again: longer than it took. */
+uint64_t gpu_retry(struct gpus *all);
+
 /* Reads all open items of the GPU into their values. */
 void gpu_read(struct gpus *all, struct gpu *g, struct unc_nvml_value *values);
 
 /* Reads the narrow counters of the GPU that are counted, and adds them up. */
 void gpu_poll(struct gpus *all, struct gpu *g);
+
+/* For how long these counters are unique; 0: they are not counted. */
+uint64_t gpu_unique_ns(struct gpu *g);
 
 #endif

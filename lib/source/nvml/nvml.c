@@ -433,10 +433,14 @@ static const char *get_values(struct nvml_source *s)
 	return NULL;
 }
 
-/* A reading that came too late for a counter of 32 bits. */
+/* A reading that came too late for a counter of 32 bits, or a sum of other links than before. */
 static void explain_late(struct counter *c, const struct unc_nvml_value *v)
 {
-	if (v->late_ns)
+	if (c->read->links == UNC_LINKS_SUM)
+		snprintf(c->why, sizeof(c->why),
+			 "an NVLink of the GPU began or ceased to answer, so that the sum is one "
+			 "of other links than before");
+	else if (v->late_ns)
 		snprintf(c->why, sizeof(c->why),
 			 "the 32-bit counter was read after %llu ms, and is unique for %llu ms "
 			 "only",

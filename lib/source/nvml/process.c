@@ -2,8 +2,8 @@
 /*
  * The process `uncore-nvml`. Its first thread only waits for requests of the library, and ends the
  * process when the socket is closed, even if another thread does not return from the vendor's
- * library. A second one answers. A third one reads the narrow counters of PCIe, often enough that
- * none can wrap twice, if they are counted.
+ * library. A second one answers, and tries GPUs again that cannot be read. A third one reads the
+ * narrow counters of PCIe, often enough that none can wrap twice, if they are counted.
  */
 #include "source/nvml/gpu.h"
 
@@ -36,8 +36,22 @@ struct process {
 	struct unc_nvml_request request;
 	struct unc_nvml_answer answer;
 	bool loaded;
-	uint64_t period_ns; /* of the thread that polls */
+	uint64_t retry_ns; /* when GPUs that cannot be read are tried again; 0: never */
 };
+
+/* The time between two polls; 0: no GPU needs them. A GPU that comes back may have another. */
+static uint64_t poll_period_ns(struct process *p)
+{
+	uint64_t least_ns = 0;
+
+	for (size_t i = 0; i < p->gpus.count; i++) {
+		uint64_t ns = (uint64_t)(POLL_SHARE * (double)gpu_unique_ns(&p->gpus.items[i]));
+
+		if (ns && (!least_ns || ns < least_ns))
+			least_ns = ns;
+	}
+	return least_ns;
+}
 
 static void *poll_counters(void *context)
 {
@@ -51,7 +65,7 @@ static void *poll_counters(void *context)
 		for (size_t i = 0; i < p->gpus.count; i++)
 			gpu_poll(&p->gpus, &p->gpus.items[i]);
 		now_ns = unc_nvml_now_ns();
-		next_ns += p->period_ns;
+		next_ns += poll_period_ns(p);
 		next_ns = next_ns > now_ns ? next_ns : now_ns;
 		at = (struct timespec){.tv_sec = (time_t)(next_ns / 1000000000u),
 				       .tv_nsec = (long)(next_ns % 1000000000u)};
@@ -61,26 +75,11 @@ static void *poll_counters(void *context)
 	return NULL;
 }
 
-static void start_polls(struct process *p)
-{
-	pthread_t thread;
-
-	for (size_t i = 0; i < p->gpus.count; i++) {
-		const struct gpu *g = &p->gpus.items[i];
-		uint64_t period_ns =
-			(uint64_t)(POLL_SHARE * (double)unc_nvml_sum_unique_ns(g->most_per_s));
-
-		if ((g->polled[0] || g->polled[1]) && (!p->period_ns || period_ns < p->period_ns))
-			p->period_ns = period_ns;
-	}
-	if (p->period_ns && pthread_create(&thread, NULL, poll_counters, p) == 0)
-		pthread_detach(thread);
-}
-
 static void open_items(struct process *p)
 {
 	const struct unc_nvml_request *q = &p->request;
 	bool first = q->verb == UNC_NVML_OPEN && !p->gpus.open;
+	pthread_t thread;
 
 	if (first)
 		p->gpus.open = calloc(q->count + 1, sizeof(*p->gpus.open));
@@ -94,7 +93,9 @@ static void open_items(struct process *p)
 	if (!first)
 		return;
 	p->gpus.open_count = q->count;
-	start_polls(p);
+	p->retry_ns = unc_nvml_now_ns();
+	if (poll_period_ns(p) && pthread_create(&thread, NULL, poll_counters, p) == 0)
+		pthread_detach(thread);
 }
 
 static void read_items(struct process *p)
@@ -127,18 +128,36 @@ static void answer(struct process *p)
 	send(UNC_NVML_SOCKET, a, offsetof(struct unc_nvml_answer, values[a->count]), MSG_NOSIGNAL);
 }
 
+/* Waits for a request and takes it. False: it is time to try again what failed. */
+static bool take_request(struct process *p)
+{
+	struct timespec at = {.tv_sec = (time_t)(p->retry_ns / 1000000000u),
+			      .tv_nsec = (long)(p->retry_ns % 1000000000u)};
+	bool taken;
+	int r = 0;
+
+	pthread_mutex_lock(&p->lock);
+	while (!p->has_next && r != ETIMEDOUT)
+		r = p->retry_ns ? pthread_cond_timedwait(&p->asked, &p->lock, &at)
+				: pthread_cond_wait(&p->asked, &p->lock);
+	taken = p->has_next;
+	if (taken)
+		memcpy(&p->request, &p->next, p->next_size);
+	p->has_next = false;
+	pthread_mutex_unlock(&p->lock);
+	return taken;
+}
+
 static void *answer_all(void *context)
 {
 	struct process *p = context;
 
 	for (;;) {
-		pthread_mutex_lock(&p->lock);
-		while (!p->has_next)
-			pthread_cond_wait(&p->asked, &p->lock);
-		memcpy(&p->request, &p->next, p->next_size);
-		p->has_next = false;
-		pthread_mutex_unlock(&p->lock);
-		answer(p);
+		if (take_request(p))
+			answer(p);
+		/* Programs that read all the time leave no time without a request. */
+		if (p->retry_ns && unc_nvml_now_ns() >= p->retry_ns)
+			p->retry_ns = gpu_retry(&p->gpus) + unc_nvml_now_ns();
 	}
 	return NULL;
 }
@@ -181,6 +200,7 @@ int unc_nvml_main(int argc, char **argv)
 	struct process *p;
 	int type = 0;
 	socklen_t size = sizeof(type);
+	pthread_condattr_t clock;
 	pthread_t thread;
 
 	(void)argc, (void)argv;
@@ -209,7 +229,9 @@ int unc_nvml_main(int argc, char **argv)
 	send(UNC_NVML_SOCKET, &p->answer, offsetof(struct unc_nvml_answer, values), MSG_NOSIGNAL);
 	p->gpus.gpm = calloc(1, sizeof(*p->gpus.gpm));
 	pthread_mutex_init(&p->lock, NULL);
-	pthread_cond_init(&p->asked, NULL);
+	pthread_condattr_init(&clock);
+	pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
+	pthread_cond_init(&p->asked, &clock);
 	if (!p->gpus.gpm || pthread_create(&thread, NULL, answer_all, p) != 0)
 		_exit(1);
 	for (;;) {

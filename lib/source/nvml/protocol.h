@@ -15,7 +15,7 @@
 #define UNC_NVML_SOCKET 3
 /* A packet of so many values fits into the buffer of a socket, which Linux limits to 208 KiB. */
 #define UNC_NVML_MOST_ITEMS 2048
-/* The links of a GPU. */
+/* The links of a GPU that can be counted one by one. */
 #define UNC_NVML_MOST_LINKS 18
 
 enum unc_nvml_verb {
@@ -54,7 +54,8 @@ struct unc_nvml_request {
 struct unc_nvml_value {
 	int32_t status;
 	/* The readings of a narrow counter that came so late that it may have wrapped unseen, and
-	 * the time of the latest; 0 ns: the counter was reset. */
+	 * the time of the latest; 0 ns: the counter was reset. Of a sum over links: how often it
+	 * became one of other links. */
 	uint32_t late;
 	uint64_t late_ns;
 	uint64_t raw, at_ns, took_ns, uncertain_ns;

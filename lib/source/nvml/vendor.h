@@ -13,6 +13,7 @@ enum {
 	NVML_OK = 0,
 	NVML_NOT_SUPPORTED = 3,
 	NVML_FUNCTION_NOT_FOUND = 13,
+	NVML_GPU_LOST = 15,
 };
 
 /* Fields. */
@@ -21,6 +22,8 @@ enum {
 	NVML_PCIE_RX_BYTES = 198,
 };
 #define NVML_ALL_LINKS UINT32_MAX
+/* The links of a GPU that drivers from 610 on know; earlier ones know 18. */
+#define NVML_MOST_LINKS 36
 
 /* What is at the other end of a link. */
 #define NVML_REMOTE_GPU 0
