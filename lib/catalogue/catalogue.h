@@ -19,12 +19,17 @@ enum unc_ceiling {
  * and counters of clock cycles. */
 #define UNC_METRIC_EVENTS (UNC_HISTOGRAM_BINS + 4)
 
+/* What is added up over PMUs: the counts of each event, before the formula is evaluated, or the
+ * values of the formula. A value is not the same if the formula is no sum of counts. */
+enum unc_addition { UNC_ADD_UNSAID, UNC_ADD_COUNTS, UNC_ADD_VALUES };
+
 struct uncore_metric {
 	bool other_model; /* its formula has no case for this CPU model */
 	const struct unc_family *family;
 	const char *name, *title, *unit, *evidence;
 	const char *formerly; /* its earlier names, separated by blanks; NULL: none */
 	enum unc_ceiling ceiling;
+	enum unc_addition add;
 	enum uncore_remote_data remote_data;
 	/* The metric by which a root port counts this traffic of a device; NULL: none. */
 	const char *at_port;

@@ -533,11 +533,24 @@ static const struct unc_field metric_case_fields[] = {
 static const struct unc_shape metric_case = {.fields = metric_case_fields,
 					     .size = sizeof(struct uncore_metric)};
 
+/* What people read: which rows are sums of what. */
+static int describe_addition(const struct unc_reader *r, struct uncore_metric *m)
+{
+	struct unc_text text = {0};
+
+	if (m->add != UNC_ADD_VALUES || !m->formula)
+		return 0;
+	unc_text_add(&text, "sum over PMUs of: %s", m->text);
+	m->text = unc_yaml_keep(r->file, unc_text_take(&text));
+	return m->text ? 0 : unc_nomem(r->e);
+}
+
 static int check_metric(const struct unc_reader *r, const struct unc_yaml *map, void *into)
 {
 	const struct unc_yaml *cases = unc_yaml_get(map, "cases");
 	const char *s = map->key;
 	struct uncore_metric *m = into;
+	int err = 0;
 
 	m->family = r->context;
 	m->name = s;
@@ -552,8 +565,10 @@ static int check_metric(const struct unc_reader *r, const struct unc_yaml *map, 
 		return unc_reader_fail(r, unc_yaml_get(map, "ceiling"),
 				       "a ceiling is one of B/s, and the unit is %s", m->unit);
 	if (cases)
-		return fill_cases(r, map, cases, &metric_case, m);
-	return m->formula ? 0 : unc_reader_fail(r, map, "a metric needs 'formula' or 'cases'");
+		err = fill_cases(r, map, cases, &metric_case, m);
+	else if (!m->formula)
+		err = unc_reader_fail(r, map, "a metric needs 'formula' or 'cases'");
+	return err < 0 ? err : describe_addition(r, m);
 }
 
 static const struct unc_field metric_fields[] = {
@@ -577,6 +592,13 @@ static const struct unc_field metric_fields[] = {
 						[UNC_CEILING_LINK] = "link",
 						NULL},
 		  .what = "ceiling"),
+	UNC_FIELD("add", WORD, METRIC(add),
+		  .words =
+			  (const char *const[]){[UNC_ADD_UNSAID] = "",
+						[UNC_ADD_COUNTS] = "counts",
+						[UNC_ADD_VALUES] = "values",
+						NULL},
+		  .what = "add"),
 	UNC_FIELD("remote_data", WORD, METRIC(remote_data),
 		  .words = (const char *const[]){[UNCORE_REMOTE_BY_NAME] = "",
 						 [UNCORE_REMOTE_BOTH_ENDS] = "both-ends",

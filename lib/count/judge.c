@@ -354,30 +354,13 @@ static bool shows_no_doubt(const struct unc_judged_row *v)
  * PMU without a value settles nothing. */
 static bool is_settled(const struct unc_judged_row *v)
 {
-	const struct unc_row *row = v->row;
+	size_t counters = v->metric->each_pmu ? v->row->counter_count : 0;
 	bool settled = v->metric->each_pmu || shows_no_doubt(v);
-	size_t from, to;
+	struct unc_judged_part part;
 
-	for (from = 0; settled && v->metric->each_pmu && from < row->counter_count; from = to) {
-		struct uncore_row out = {.value = NAN};
-		struct uncore_row_counted counted = {0};
-		struct unc_row one = *row;
-		struct unc_sum sums[UNC_METRIC_EVENTS];
-		struct unc_formula_input in[UNC_METRIC_EVENTS];
-		struct unc_judged_row part = *v;
-
-		for (to = from; to < row->counter_count &&
-				row->counters[to].instance == row->counters[from].instance;)
-			to++;
-		one.counters += from;
-		one.counter_count = to - from;
-		part.row = &one;
-		part.out = &out;
-		part.counted = &counted;
-		part.sums = sums;
-		part.in = in;
-		unc_value_set(&part);
-		settled = isnan(out.value) || shows_no_doubt(&part);
+	for (size_t from = 0; settled && from < counters;) {
+		from = unc_value_of_part(v, from, &part);
+		settled = isnan(part.out.value) || shows_no_doubt(&part.v);
 	}
 	return settled;
 }

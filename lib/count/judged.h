@@ -33,6 +33,20 @@ struct unc_judged_row {
 	struct unc_other_value whole; /* the metric that the formula is divided by */
 };
 
+/* One instance of a row, as a row of its own. */
+struct unc_judged_part {
+	struct unc_judged_row v;
+	struct unc_row row;
+	struct uncore_row out;
+	struct uncore_row_counted counted;
+	struct unc_sum sums[UNC_METRIC_EVENTS];
+	struct unc_formula_input in[UNC_METRIC_EVENTS];
+};
+
+/* Sets the value of the instance whose counters begin at number `from`; it must be valid as long as
+ * it is not moved. Returns where the next one begins. */
+size_t unc_value_of_part(const struct unc_judged_row *v, size_t from, struct unc_judged_part *into);
+
 /* The name of event `k` of the row. */
 const char *unc_input_name(const struct unc_judged_row *v, size_t k);
 

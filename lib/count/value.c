@@ -156,6 +156,43 @@ static void set_histogram(struct unc_judged_row *v)
 	out->value = isnan(out->high) ? out->low : out->high;
 }
 
+/* Sets the sum of the values of instances. One that lacks a counter is left out, as its counts are
+ * from sums; one that has no value although it was counted, since it divides by 0, leaves none. */
+static void set_sum_of_values(struct unc_judged_row *v)
+{
+	double value = 0, low = 0, high = 0, amount = 0;
+	struct unc_judged_part part;
+	size_t added = 0;
+
+	for (size_t from = 0; from < v->row->counter_count;) {
+		const struct uncore_row *out = &part.out;
+		bool counted = true;
+
+		from = unc_value_of_part(v, from, &part);
+		for (size_t k = 0; k < v->row->query->event_count; k++)
+			counted &= part.in[k].known;
+		if (!counted && isnan(out->value))
+			continue;
+		value += out->value;
+		low += isnan(out->low) ? out->value : out->low;
+		high += isnan(out->high) ? out->value : out->high;
+		amount += part.counted.amount;
+		v->open_ended |= part.v.open_ended;
+		added++;
+	}
+	if (!added || isnan(value))
+		return;
+	v->out->value = value;
+	v->counted->amount = amount;
+	set_bounds(v, low, high);
+}
+
+static bool has_several_instances(const struct unc_row *row)
+{
+	return row->counter_count &&
+	       row->counters[0].instance != row->counters[row->counter_count - 1].instance;
+}
+
 static void set_metric(struct unc_judged_row *v)
 {
 	const struct unc_formula *formula = v->metric->formula;
@@ -183,6 +220,10 @@ static void set_metric(struct unc_judged_row *v)
 			in[k].sources -= (double)sum->still;
 	}
 	unc_formula_divisor(formula, in, v->counted->seconds, &v->out->weight);
+	if (v->metric->add == UNC_ADD_VALUES && has_several_instances(v->row)) {
+		set_sum_of_values(v);
+		return;
+	}
 	if (!unc_formula_eval(formula, in, v->counted->seconds, &v->out->value))
 		return;
 	set_metric_bounds(v);
@@ -208,6 +249,30 @@ void unc_value_set(struct unc_judged_row *v)
 		set_metric(v);
 	else
 		set_event(v);
+}
+
+size_t unc_value_of_part(const struct unc_judged_row *v, size_t from, struct unc_judged_part *into)
+{
+	const struct unc_row *row = v->row;
+	size_t to = from;
+
+	while (to < row->counter_count &&
+	       row->counters[to].instance == row->counters[from].instance)
+		to++;
+	into->row = *row;
+	into->row.counters += from;
+	into->row.counter_count = to - from;
+	into->out = (struct uncore_row){
+		.value = NAN, .low = NAN, .high = NAN, .rate = NAN, .weight = NAN};
+	into->counted = (struct uncore_row_counted){.amount = NAN};
+	into->v = *v;
+	into->v.row = &into->row;
+	into->v.out = &into->out;
+	into->v.counted = &into->counted;
+	into->v.sums = into->sums;
+	into->v.in = into->in;
+	unc_value_set(&into->v);
+	return to;
 }
 
 double unc_value_own(const struct unc_judged_row *v)

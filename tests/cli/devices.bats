@@ -120,6 +120,41 @@ bytes() {
 	done
 }
 
+@test "gpu_metrics: the machine's bandwidth is the sum of unequal GPUs, not a mean share of the sum of their peaks" {
+	local first second
+
+	first=$(a_gpu 0)
+	second=$(a_gpu 1)
+	before='samples=0 pcie_samples=0 memory_samples=0'
+	# shellcheck disable=SC2086 # words
+	both() {
+		helper devices metrics 1.8 "$first/gpu_metrics" $1 memory_peak=5325
+		helper devices metrics 1.8 "$second/gpu_metrics" $2 memory_peak=8000
+	}
+	both "$before" "$before"
+	# 50 % of 5325 GB/s and 10 % of 8000; 20 and 2 GB/s, of which the second GPU took half as many samples.
+	cat >"$BATS_TEST_TMPDIR/after" <<-END
+		${MAKE[*]} metrics 1.8 $first/gpu_metrics samples=1000 pcie_samples=20000 memory_samples=50000 memory_peak=5325
+		${MAKE[*]} metrics 1.8 $second/gpu_metrics samples=500 pcie_samples=1000 memory_samples=5000 memory_peak=8000
+	END
+	counts -M device.memory.bandwidth,device.pcie.bandwidth -- bash "$BATS_TEST_TMPDIR/after"
+	[ "$(row device.memory.bandwidth '[.quality, .value] | @tsv')" = $'measured\t3462500000000' ]
+	[ "$(row device.pcie.bandwidth '[.quality, .value] | @tsv')" = $'suspect\t22000000000' ]
+	# One that has no new samples has no value, and neither has the sum.
+	both "$before" "$before"
+	sed -i 's/samples=500 /samples=0 /' "$BATS_TEST_TMPDIR/after"
+	counts -M device.memory.bandwidth -- bash "$BATS_TEST_TMPDIR/after"
+	[ "$(row device.memory.bandwidth '[.quality, .value] | @json')" = '["unavailable",null]' ]
+	# One whose version does not have it is left out, with the reason.
+	helper devices metrics 1.3 "$second/gpu_metrics" energy=1
+	sed -i '2d' "$BATS_TEST_TMPDIR/after"
+	helper devices metrics 1.8 "$first/gpu_metrics" samples=0 pcie_samples=0 memory_samples=0 memory_peak=5325
+	counts -M device.memory.bandwidth -- bash "$BATS_TEST_TMPDIR/after"
+	[ "$(row device.memory.bandwidth .value)" = 2662500000000 ]
+	expect 0 "$UNCORE" --root "$TREE" explain device.memory.bandwidth
+	shows 'sum over PMUs of: memory_samples / 100'
+}
+
 @test "gpu_metrics: each link of xGMI has a row" {
 	local at version
 

@@ -82,6 +82,30 @@ static void every_data_file_is_built_in(void **state)
 	unc_catalogue_finish(&c);
 }
 
+/* Rows of several PMUs add up counts before the formula is evaluated. The sum of values is another
+ * one if the formula is no sum of counts, so that the data file must say which of them is right. */
+static void metrics_that_are_no_sum_of_counts_say_what_is_added_up(void **state)
+{
+	static const char *const units[] = {"B/s", "W", "J", "B", "1/s"};
+	struct unc_catalogue c = load_all(&no_dirs, "unknown");
+	size_t values = 0;
+
+	(void)state;
+	for (size_t i = 0; i < c.family_count; i++)
+		for (size_t k = 0; k < c.families[i]->metric_count; k++) {
+			const struct uncore_metric *m = &c.families[i]->metrics[k];
+			bool adds = false;
+
+			for (size_t n = 0; n < sizeof(units) / sizeof(*units); n++)
+				adds |= strcmp(m->unit, units[n]) == 0;
+			if (adds && m->formula && !m->formula->sum && !m->add)
+				fail_msg("%s of %s needs 'add'", m->name, c.families[i]->name);
+			values += m->add == UNC_ADD_VALUES;
+		}
+	assert_true(values > 0);
+	unc_catalogue_finish(&c);
+}
+
 /* A pattern of words.yaml stands for something: a metric, a family or the names of its PMUs. */
 static bool is_name_of(const struct unc_catalogue *c, const char *pattern)
 {
@@ -518,6 +542,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_data_file_is_built_in),
+		cmocka_unit_test(metrics_that_are_no_sum_of_counts_say_what_is_added_up),
 		cmocka_unit_test(words_stand_for_names),
 		cmocka_unit_test(views_have_metrics),
 		cmocka_unit_test(cpus_have_names),
