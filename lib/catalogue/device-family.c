@@ -30,6 +30,8 @@ static const struct unc_field rule_fields[] = {
 	UNC_FIELD("only", WORDS, UNC_LIST(struct unc_device_rule, only, only_count)),
 	UNC_FIELD("not", WORDS, UNC_LIST(struct unc_device_rule, not_if, not_if_count)),
 	UNC_FIELD("has", TEXT, RULE(has), .check = unc_device_path),
+	UNC_FIELD("package", TEXT, RULE(package), .check = unc_device_path),
+	UNC_FIELD("die", TEXT, RULE(die), .check = unc_device_path),
 	UNC_FIELD("module", TEXT, RULE(module)),
 	UNC_END,
 };

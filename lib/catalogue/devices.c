@@ -121,6 +121,47 @@ static const char *find_obstacle(const struct finder *f, const struct position *
 	return NULL;
 }
 
+/* The number in the directory's name, or the first one in the text of its file. False: none. */
+static bool find_number(const struct finder *f, const char *directory, const char *rule,
+			const char *word, uint64_t *number)
+{
+	const char *name = strrchr(directory, '/');
+	char *text = NULL, *at;
+	bool found = false;
+
+	if (!rule)
+		return false;
+	*number = UINT64_MAX;
+	if (strchr(rule, '{'))
+		return unc_pattern_value(rule, name ? name + 1 : directory, word, number) &&
+		       *number <= INT_MAX;
+	if (unc_root_read_line(f->root, UNC_PATH("%s/%s", directory, rule), &text) == 0) {
+		at = text + strcspn(text, "0123456789");
+		found = unc_take_digits((const char **)&at, 10, SIZE_MAX, number) > 0 &&
+			*number <= INT_MAX;
+	}
+	free(text);
+	return found;
+}
+
+/* The first CPU online of the device's package; -1: unknown, or none is online. */
+static int find_package(const struct finder *f, const char *directory)
+{
+	const struct unc_die *die = NULL;
+	uint64_t number;
+
+	if (find_number(f, directory, f->rule->package, "package", &number))
+		for (size_t i = 0; i < f->topology->cpu_count; i++) {
+			const struct uncore_cpu *cpu = &f->topology->cpus[i];
+
+			if (cpu->online && cpu->package == (int)number)
+				return cpu->id;
+		}
+	else if (find_number(f, directory, f->rule->die, "die", &number))
+		die = unc_topology_numbered_die(f->topology, (int)number);
+	return die ? die->cpu : -1;
+}
+
 /* Fills a device; the caller frees one that is filled in part. -ENOMEM. */
 static int fill_device(const struct finder *f, struct uncore_pmu *p, const char *directory,
 		       const struct position *at)
@@ -132,7 +173,7 @@ static int fill_device(const struct finder *f, struct uncore_pmu *p, const char 
 					  .format = "config1:0-63",
 					  .bits = UINT64_MAX,
 					  .word = UNC_LINKS_WORD};
-	int node = -1;
+	int node = -1, cpu = find_package(f, directory);
 
 	p->family = f->family;
 	p->root = f->root;
@@ -156,6 +197,10 @@ static int fill_device(const struct finder *f, struct uncore_pmu *p, const char 
 		node = unc_root_read_int(
 			f->root, UNC_PATH("sys/bus/pci/devices/%s/numa_node", p->pci), INT_MAX, -1);
 	p->node = node;
+	if (cpu >= 0) {
+		p->in_package = true;
+		p->cpus.ids[p->cpus.count++] = cpu;
+	}
 	/* It is read by any CPU: the first one, if possible of its node. */
 	for (int near = 1; near >= 0 && !p->cpus.count; near--)
 		for (size_t i = 0; i < f->topology->cpu_count && !p->cpus.count; i++)

@@ -152,7 +152,7 @@ const char *unc_pmu_unplaced(const struct uncore_pmu *pmu, const struct unc_topo
 {
 	const struct unc_driver *d = pmu->driver;
 
-	if (t->socket_count + t->offline_count < 2)
+	if (t->socket_count + t->offline_count < 2 || pmu->in_package)
 		return NULL;
 	if (pmu->anywhere)
 		return "its device has no NUMA node within one socket";

@@ -81,6 +81,10 @@ struct unc_device_rule {
 	struct unc_word *not_if; /* a file, and globs of which its text, if any, matches none */
 	size_t not_if_count;
 	const char *has; /* a file or directory that it must have; NULL: any */
+	/* Where the number of its CPU package is, or the kernel's number of its die: a file of the
+	 * directory, or a pattern of the directory's name, "package_{package}_die_{die}". NULL: its
+	 * package is unknown, or follows from the node of its PCI function. */
+	const char *package, *die;
 	/* The kernel module without which the running machine has none; NULL: none. */
 	const char *module;
 };
@@ -141,6 +145,7 @@ struct uncore_pmu {
 	const struct unc_driver *driver; /* facts about its driver; NULL: unknown */
 	/* With UNC_CPU_NODE: the node of its device; -1: unknown. */
 	int node;
+	bool in_package; /* for a device: it belongs to the package of its CPU */
 	enum unc_source_kind source;
 	/* The PCI function that it belongs to, "0000:17:00.0", of a device or of a PMU that its
 	 * driver registers for it; NULL: none. */

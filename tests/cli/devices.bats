@@ -604,6 +604,57 @@ cpu_temperature_2 70.5' ] || fail 'the order of the sensors'
 	[[ $output == *temperature.package*45.50*°C* && $output == *most.frequency*2.500*GHz* ]] || fail 'the text'
 }
 
+# a_package DIRECTORY DRIVER LABEL MILLIDEGREES: a sensor.
+a_package() {
+	mkdir -p "$1"
+	echo "$2" >"$1/name"
+	echo "$3" >"$1/temp1_label"
+	echo "$4" >"$1/temp1_input"
+}
+
+@test "power: packages are in their sockets: clocks by the name of their directory or a file, temperatures by their die or node" {
+	local cpu=$TREE/sys/devices/system/cpu at hwmon=$TREE/sys/class/hwmon
+
+	# Packages 0 and 3, each with a node of its own.
+	mkdir -p "$cpu/cpu1/topology" "$TREE"/sys/devices/system/node/node{0,1}
+	echo 0-1 | tee "$cpu"/{online,present} >"$cpu/possible"
+	echo 3 >"$cpu/cpu1/topology/physical_package_id"
+	echo 0 | tee "$cpu"/cpu{0,1}/topology/die_id >"$TREE/sys/devices/system/node/node0/cpulist"
+	echo 1 >"$TREE/sys/devices/system/node/node1/cpulist"
+	for at in package_00_die_00 package_03_die_00 uncore00 uncore01; do
+		mkdir -p "$cpu/intel_uncore_frequency/$at"
+		echo "${at//[^1-9]/}800000" >"$cpu/intel_uncore_frequency/$at/min_freq_khz"
+	done
+	echo 3 >"$cpu/intel_uncore_frequency/uncore00/package_id"
+	echo 7 >"$cpu/intel_uncore_frequency/uncore01/package_id" # no CPU of it is online
+	# The number of a label is that of the die, from 0.
+	a_package "$hwmon/hwmon0" coretemp 'Package id 1' 61000
+	a_package "$hwmon/hwmon1" coretemp 'Package id 0' 52000
+	in_socket() {
+		expect 0 "$UNCORE" --root "$TREE" --source files stat -j -I 100ms --interval-count=1 -M "$@"
+	}
+	in_socket clock.uncore.least.frequency --no-merge
+	[ "$(jq -r '"\(.pmu) \(.socket)"' <<<"$output" | sort)" = 'intel_uncore00 1
+intel_uncore01 null
+package_00_die_00 0
+package_03_die_00 1' ]
+	in_socket clock.uncore.least.frequency --socket 1
+	[ "$(jq .value <<<"$output")" = 2300000000 ] || fail "a mean of 3.8 and 0.8 GHz: $output"
+	in_socket temperature.package --per-socket
+	[ "$(jq -c '[.socket, .value]' <<<"$output")" = '[0,52]
+[1,61]' ]
+	in_socket temperature.package --socket 1
+	[ "$(jq .value <<<"$output")" = 61 ]
+	# AMD's sensors are of PCI functions.
+	rm -r "${hwmon:?}"/hwmon{0,1}
+	at=$(function_of 18)
+	echo 1 >"$at/numa_node"
+	a_package "$at/hwmon/hwmon0" k10temp Tctl 70000
+	ln -s "../../devices/pci0000:00/0000:00:01.0/0000:18:00.0/hwmon/hwmon0" "$hwmon/hwmon0"
+	in_socket temperature.package --per-socket
+	[ "$(jq -c '[.socket, .value]' <<<"$output")" = '[1,70]' ]
+}
+
 # The promise of uncore-data(5): lines of YAML, and no C.
 @test "a card that nobody has heard of needs a data file only" {
 	local at
