@@ -305,6 +305,32 @@ static int note_links(struct uncore_monitor *m)
 	return r;
 }
 
+/* Leaves out the counters of parts, such as engines, of which only the driver's refusal shows that
+ * the PMU does not have them. -ENOMEM. */
+static int note_parts(struct uncore_monitor *m)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < m->rows.count; i++) {
+		const struct unc_row *row = &m->rows.items[i];
+		const struct uncore_metric *metric = row->query->metric;
+
+		for (size_t k = 0; r == 0 && metric && k < row->counter_count; k++) {
+			size_t number = row->counters[k].number;
+			const struct uncore_counter *c = &m->plan.counters[number];
+
+			if (c->error != -ENOENT ||
+			    !metric->events[row->counters[k].event]->optional)
+				continue;
+			m->clocks.lacking[number] = m->clocks.any_lacking = m->clocks.any_absent =
+				true;
+			r = unc_monitor_note(m, "left out: parts that %s does not have",
+					     c->pmu->name);
+		}
+	}
+	return r;
+}
+
 int uncore_monitor_open(struct uncore_monitor *m)
 {
 	struct unc_error *e = &m->machine->error;
@@ -355,6 +381,8 @@ int uncore_monitor_open(struct uncore_monitor *m)
 	}
 	if (r == 0)
 		r = note_links(m);
+	if (r == 0)
+		r = note_parts(m);
 	if (r < 0)
 		close_source(m);
 	else

@@ -105,6 +105,7 @@ struct unc_event_def {
 	const char *alias; /* the kernel's name, which is tried first; NULL: none */
 	const char *terms; /* format terms; NULL: none */
 	const char *has;   /* a path that the PCI function of the PMU must have; NULL: none */
+	bool optional; /* whether the PMU has it shows only when it is opened: ENOENT, it does not */
 	bool kernel_scale; /* the value is multiplied by the alias's .scale */
 	const char *where; /* for a device: `reads` in words; else NULL */
 	bool always;       /* never idle: if it does not move for long, the counter is stuck */
