@@ -710,6 +710,15 @@ size_t uncore_monitor_round_count(const struct uncore_monitor *m);
  * last, nothing has changed. -EBUSY: not planned. */
 int uncore_monitor_next_round(struct uncore_monitor *m);
 
+/* The rows that reads give, those of all rounds: what each is about, and the ceiling of its value,
+ * so that what needs one can be checked before counting. NaN: it has none; with *why the peak of
+ * memory would be its ceiling, and this is why that is unknown, else *why is NULL. 0 before
+ * uncore_monitor_plan(); `i` is below the count. */
+size_t uncore_monitor_row_count(const struct uncore_monitor *m);
+const struct uncore_row_query *uncore_monitor_row_query_at(const struct uncore_monitor *m,
+							   size_t i);
+double uncore_monitor_row_ceiling_at(const struct uncore_monitor *m, size_t i, const char **why);
+
 /* The plan, ordered by CPU, PMU and group; 0 before uncore_monitor_plan(). A group that does
  * not fit into the hardware is split when it is opened. *_at() returns NULL if `i` is not below
  * the count. */

@@ -28,6 +28,7 @@ bool trigger_parse(struct trigger *t, const char *text)
 	struct argp_state state = {
 		.root_argp = &none, .name = (char[]){"uncore"}, .err_stream = stderr};
 	char operator[3] = "", rest[40] = "";
+	const char *begin;
 	int length = 0;
 
 	*t = (struct trigger){0};
@@ -36,19 +37,176 @@ bool trigger_parse(struct trigger *t, const char *text)
 		return false;
 	t->below = operator[0] == '<';
 	text += length;
+	begin = text;
 	if (!cli_number(&text, &t->limit))
 		return false;
+	snprintf(t->number, sizeof(t->number), "%.*s", (int)(text - begin), begin);
 	text += strspn(text, " ");
 	t->share = *text == '%';
 	if (t->share)
 		t->limit /= 100;
 	text += t->share;
+	if (!t->share && strncmp(text, "for ", 4) != 0 &&
+	    sscanf(text, "%15s%n", t->unit, &length) == 1)
+		text += length;
 	if (sscanf(text, " for %39s %n", rest, &length) == 1) {
-		t->for_ns = cli_time(&state, "--when", rest, NS_PER_MS, 0);
+		t->for_ns = cli_time(&state, "for", rest, 0, 0);
 		text += length;
 	}
 	return !*text;
 }
+
+/* ---- whether it can be met ---- */
+
+/* Numbers without a unit that are unlikely in the base unit of a metric. */
+static const struct {
+	const char *unit;
+	double least, most; /* of likely numbers; 0 is always likely */
+	const char *with;   /* what the user probably means */
+} likely[] = {
+	{"B/s", 1e6, INFINITY, "GB/s"},
+	{"Hz", 1e6, INFINITY, "GHz"},
+	{"s", 0, 0.1, "ns"},
+	{"ratio", 0, 1, "%"},
+	{"", 0, 0, ""},
+};
+
+/* The factor of a unit such as "GB/s" to the base unit "B/s"; NaN: it is another unit. */
+static double factor_of(const char *unit, const char *base)
+{
+	static const struct {
+		const char *prefix;
+		double factor;
+	} prefixes[] = {
+		{"", 1},          {"k", 1e3},         {"M", 1e6},
+		{"G", 1e9},       {"T", 1e12},        {"Ki", 1024},
+		{"Mi", 0x100000}, {"Gi", 0x40000000}, {"Ti", 0x10000000000},
+		{"m", 1e-3},      {"u", 1e-6},        {"n", 1e-9},
+	};
+
+	for (size_t i = 0; i < sizeof(prefixes) / sizeof(*prefixes); i++) {
+		size_t length = strlen(prefixes[i].prefix);
+
+		if (strncmp(unit, prefixes[i].prefix, length) == 0 &&
+		    strcmp(unit + length, base) == 0)
+			return prefixes[i].factor;
+	}
+	return NAN;
+}
+
+/* No planned row has this name: adding the metric says why not, or that -M is needed. */
+static int refuse_name(const struct trigger *t, struct cli *cli)
+{
+	struct uncore_monitor *m = NULL;
+	int err = uncore_monitor_new(&m, cli->u);
+
+	if (!err)
+		err = uncore_monitor_add_metrics(m, t->name);
+	uncore_monitor_free(m);
+	if (err == -ENOMEM)
+		return cli_fail(cli, err);
+	if (err)
+		return cli_failure(err == -ENODEV ? CLI_UNAVAILABLE : CLI_USAGE, "--when: %s",
+				   uncore_error(cli->u));
+	return cli_failure(CLI_USAGE, "--when: '%s' is not among what is counted: add -M %s",
+			   t->name, t->name);
+}
+
+/* The likely unit of values in a base unit, "GB/s"; "": none is known. */
+static const char *likely_unit(const char *base)
+{
+	size_t i = 0;
+
+	while (*likely[i].unit && strcmp(likely[i].unit, base) != 0)
+		i++;
+	return likely[i].with;
+}
+
+/* A metric of this machine that is the share itself: it stands in the share's column of the view
+ * that has the metric. NULL: there is none. */
+static const char *find_share(struct cli *cli, const char *name)
+{
+	const struct uncore_view *view, *other;
+	enum uncore_column column;
+	unsigned rank;
+	int number;
+
+	if (uncore_view_find(cli->u, name, &view, &column, &rank, &number))
+		return NULL;
+	for (size_t i = 0; i < uncore_metric_count(cli->u); i++) {
+		const struct uncore_metric *metric = uncore_metric_at(cli->u, i);
+
+		if (!uncore_metric_missing(metric) &&
+		    !uncore_view_find(cli->u, uncore_metric_name(metric), &other, &column, &rank,
+				      &number) &&
+		    other == view && column == UNCORE_COLUMN_SHARE)
+			return uncore_metric_name(metric);
+	}
+	return NULL;
+}
+
+static int refuse_share(const struct trigger *t, struct cli *cli, const char *unit, const char *why)
+{
+	const char *share = find_share(cli, t->name);
+	const char sign = t->below ? '<' : '>';
+	auto_buffer text = {0};
+
+	buffer_printf(&text, "--when: no row of '%s' has a ceiling, which %% needs: write ",
+		      t->name);
+	if (share)
+		buffer_printf(&text, "'%s %c %s%%' or ", share, sign, t->number);
+	buffer_printf(&text, "a value, '%s %c 40%s'", t->name, sign, likely_unit(unit));
+	if (why)
+		buffer_printf(&text,
+			      "; --memory-peak 307.2GB/s sets the ceiling of memory for each "
+			      "socket: %s",
+			      why);
+	return cli_failure(CLI_USAGE, "%s", text.data);
+}
+
+/* Whether the limit is in the unit of the rows; changes it to the base unit. */
+static int check_unit(struct trigger *t, const char *unit)
+{
+	const double factor = *t->unit ? factor_of(t->unit, unit) : 1;
+	const char *with = likely_unit(unit);
+	bool odd = isnan(factor);
+
+	for (size_t i = 0; *likely[i].unit && !*t->unit && t->limit != 0; i++)
+		odd |= strcmp(likely[i].unit, unit) == 0 &&
+		       (t->limit < likely[i].least || t->limit > likely[i].most);
+	if (odd)
+		return cli_failure(CLI_USAGE,
+				   "--when: '%s' has values in %s, and '%s%s' is not a likely one: "
+				   "write '%s %c %s%s'",
+				   t->name, *unit ? unit : "counts", t->number, t->unit, t->name,
+				   t->below ? '<' : '>', t->number, *with ? with : unit);
+	t->limit *= factor;
+	return CLI_OK;
+}
+
+int trigger_check(struct trigger *t, struct cli *cli, const struct uncore_monitor *m)
+{
+	const char *unit = NULL, *why = NULL, *one;
+	bool limited = false;
+
+	for (size_t i = 0; i < uncore_monitor_row_count(m); i++) {
+		const struct uncore_row_query *query = uncore_monitor_row_query_at(m, i);
+
+		if (strcmp(query->name, t->name) != 0)
+			continue;
+		unit = query->unit ? query->unit : "";
+		limited |= isfinite(uncore_monitor_row_ceiling_at(m, i, &one)) ||
+			   strcmp(unit, "ratio") == 0;
+		why = one ? one : why;
+	}
+	if (!unit)
+		return refuse_name(t, cli);
+	if (t->share)
+		return limited ? CLI_OK : refuse_share(t, cli, unit, why);
+	return check_unit(t, unit);
+}
+
+/* ---- while counting ---- */
 
 static double limit_of(const struct trigger *t, const struct uncore_row *row)
 {
@@ -101,7 +259,7 @@ int trigger_refuse(const char *text)
 	return cli_failure(
 		CLI_USAGE,
 		"--when: '%s' is not METRIC > VALUE or METRIC < VALUE, optionally with "
-		"%% (of the ceiling) and 'for TIME'; VALUE is a number such as 80 or 1.5e9",
+		"%% (of the ceiling) or a unit, and 'for TIME'; VALUE is 80%%, 40GB/s or 1.5e9",
 		text);
 }
 

@@ -19,6 +19,8 @@ struct trigger {
 	bool below; /* < in place of > */
 	bool share; /* the limit is a share of the ceiling */
 	double limit;
+	char number[32]; /* the limit as it was written, */
+	char unit[16];   /* and its unit, "GB/s"; "": none */
 	uint64_t for_ns; /* without a break; 0: one interval */
 	/* Private: */
 	uint64_t *held_ns; /* for each row, the time for which the comparison has held */
@@ -29,6 +31,9 @@ struct trigger {
 
 /* False: the text is not a condition. An invalid TIME ends the process. */
 bool trigger_parse(struct trigger *t, const char *text);
+/* Whether the planned rows can meet the condition: one has that name, a ceiling where the condition
+ * needs one, and values in that unit. Prints why not, and what would work; returns an exit code. */
+int trigger_check(struct trigger *t, struct cli *cli, const struct uncore_monitor *m);
 /* `*fired`: the condition has become true with this interval. -ENOENT: there is no such row.
  * -ENODATA: none of them has a ceiling. */
 int trigger_update(struct trigger *t, const struct uncore_sample *sample, bool *fired);

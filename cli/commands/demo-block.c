@@ -81,7 +81,7 @@ static const struct cli_option options[] = {
 	{"below", "N", "Begin N below the wrap", 0, 1, OPTION_COUNT, AT(below)},
 	{"carries", NULL, "Carry into the high half at each step", 0, 1, OPTION_FLAG, AT(carries)},
 	{"wait", NULL, "Count only after SIGUSR1", 0, 1, OPTION_FLAG, AT(wait)},
-	{"timeout", "TIME", "End after TIME (milliseconds, or with a unit)", 0, 1, OPTION_TIME,
+	{"timeout", "TIME", "End after TIME (milliseconds, or with a unit)", 0, 1, OPTION_PERF_TIME,
 	 AT(timeout_ns)},
 	{0},
 };

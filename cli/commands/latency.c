@@ -3,6 +3,7 @@
  * loads. */
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/writer.h"
@@ -13,8 +14,8 @@
 #define BAR_WIDTH 50
 
 struct latency_options {
-	struct stat_options stat; /* time and output */
-	bool ibs, per_socket;
+	struct stat_options stat; /* first: the offsets of its options are from there */
+	bool ibs;
 	uint64_t least; /* core clocks; 0: any */
 	const char *input;
 };
@@ -28,40 +29,41 @@ static const struct cli_option options[] = {
 	 OPTION_COUNT, AT(least)},
 	{"input", "FILE", "With --ibs: samples of perf record -e ibs_op// --raw-samples", 0, 1,
 	 OPTION_TEXT, AT(input)},
-	{"per-socket", NULL, "One row for each socket", 0, 1, OPTION_FLAG, AT(per_socket)},
-	{"interval-print", "TIME", "Print every TIME: 100 (milliseconds), 100ms, 1s; at least 1ms",
-	 'I', 2, OPTION_INTERVAL, AT(stat.request.when.interval_ns)},
-	{"interval-count", "N", "End after N intervals", 0, 2, OPTION_COUNT,
-	 AT(stat.request.when.interval_count)},
-	{"timeout", "TIME", "End after TIME (milliseconds, or with a unit)", 0, 2, OPTION_INTERVAL,
-	 AT(stat.request.when.timeout_ns)},
 	{0},
 };
 
-static void parse_argument(void *into, char *arg, struct argp_state *state)
+/* Whether there is an option of stat that samples of loads cannot have. */
+static bool has_more(const struct stat_options *o)
 {
-	struct latency_options *o = into;
+	const struct schedule *when = &o->request.when;
+	bool filtered = false;
 
-	stat_interval(&o->stat, arg, state);
+	for (size_t i = 0; i < REQUEST_FILTERS; i++)
+		filtered |= o->request.filters[i].value != NULL;
+	return filtered || o->request.query_count || o->request.level || o->request.sample_ns ||
+	       o->request.condition || when->command || when->delay_ns || when->control ||
+	       when->cpu || when->repeat || o->print.summary || o->print.timestamp || o->dry_run;
 }
 
 static void check(void *into, struct argp_state *state)
 {
 	const struct latency_options *o = into;
+	const struct output *output = o->stat.print.output;
 
 	if (!o->ibs && (o->least || o->input))
 		argp_error(state, "--min-latency and --input need --ibs");
-	if (o->ibs && o->per_socket)
-		argp_error(state, "--per-socket and --ibs exclude each other");
-	if (o->ibs && o->stat.print.output && o->stat.print.output->window)
-		argp_error(state, "--csv=wide and --ibs exclude each other");
+	if (o->ibs && has_more(&o->stat))
+		argp_error(state, "--ibs samples the loads of all CPUs together: beside -I, "
+				  "--interval-count, --timeout and the output it takes no options "
+				  "of counters; for a socket, node or device use: uncore latency "
+				  "without --ibs");
+	if (o->ibs && output && output->window)
+		argp_error(state, "--%s and --ibs exclude each other", output->name);
 	if (o->least > 65535)
 		argp_error(state, "--min-latency: latencies are 65535 cycles at most");
 	if (o->input && (o->stat.request.when.interval_ns || o->stat.request.when.timeout_ns))
 		argp_error(state, "--input excludes -I and --timeout: the recording has its own "
 				  "time");
-	if (o->stat.request.when.interval_count && !o->stat.request.when.interval_ns)
-		argp_error(state, "--interval-count needs an interval: -I");
 }
 
 /* ---- a run ---- */
@@ -370,12 +372,13 @@ static int run(struct cli *cli, const struct latency_options *o)
 			.o = o,
 			.signals = {.stop_fd = -1, .child_fd = -1},
 			.out = {.output = o->stat.print.output,
-				.setup = {.separator = ",", .header = true},
+				.setup = {.separator = o->stat.print.separator, .header = true},
 				.to = &r.writer.text}};
 	unsigned least = (unsigned)o->least;
 	int err = o->input ? uncore_latency_open_file(&r.samples, cli->u, o->input, least)
 			   : uncore_latency_open(&r.samples, cli->u, least);
-	int status = err ? cli_fail(cli, err) : writer_open(&r.writer, NULL, false);
+	int status = err ? cli_fail(cli, err)
+			 : writer_open(&r.writer, o->stat.print.file, o->stat.print.append);
 
 	if (!status)
 		status = signals_open(&r.signals, false);
@@ -395,37 +398,35 @@ int cmd_latency(struct cli *cli, int argc, char **argv)
 		.doc = "Prints the mean latencies that this machine's counters give or, with "
 		       "--ibs, the distribution of the latencies of sampled loads by the source "
 		       "of their data.\v"
-		       "Counts once for one second unless INTERVAL, -I or --timeout say otherwise.",
-		.args = "[INTERVAL [COUNT]]",
+		       "Counts once for one second unless INTERVAL, COMMAND, -I or --timeout say "
+		       "otherwise.",
+		.args = "[INTERVAL [COUNT]] [-- COMMAND ...]",
 		.options = options,
-		.outputs = OUTPUTS_RECORDS,
-		.outputs_group = 3,
-		.outputs_at = AT(stat.print.output),
-		.argument = parse_argument,
 		.check = check,
 	};
 	static const struct command means = {"latency", "of latencies",
-					     .metrics = "*.latency,*.latency.cycles"};
-	struct latency_options o = {.stat.print.separator = ","};
+					     .metrics = "*.latency,*.latency.cycles",
+					     .without = "from to gpu link address sort"};
+	struct latency_options o = {.stat.print.separator = ",", .stat.request.preset = &means};
+	struct request *request = &o.stat.request;
 	int status;
 
-	cli_parse(cli, &syntax, &o, argc, argv);
-	if (!o.stat.request.when.interval_ns && !o.stat.request.when.timeout_ns &&
+	stat_parse(cli, &o.stat, &syntax, argc, argv);
+	if (!request->when.interval_ns && !request->when.timeout_ns && !request->when.command &&
 	    !cli_replays(cli))
-		o.stat.request.when.timeout_ns = NS_PER_S;
+		request->when.timeout_ns = NS_PER_S;
 	if (!o.stat.print.output)
-		o.stat.print.output = output_find(o.ibs ? "text" : "latencies");
-	o.stat.request.preset = &means;
-	o.stat.request.viewed = true;
-	o.stat.request.level = o.per_socket ? UNCORE_LEVEL_SOCKET : UNCORE_LEVEL_MACHINE;
+		o.stat.print.output =
+			output_find(o.ibs || request->query_count ? "text" : "latencies");
+	request->viewed = true;
 	status = cli_open(cli);
-	if (status)
-		return status;
-	if (o.ibs)
-		return run(cli, &o);
-	status = stat_run(cli, &o.stat);
-	for (size_t i = 0; status == CLI_UNAVAILABLE && i < uncore_pmu_count(cli->u); i++)
+	if (!status && o.ibs)
+		status = run(cli, &o);
+	else if (!status)
+		status = stat_run(cli, &o.stat);
+	for (size_t i = 0; !o.ibs && status == CLI_UNAVAILABLE && i < uncore_pmu_count(cli->u); i++)
 		if (strcmp(uncore_pmu_name(uncore_pmu_at(cli->u, i)), "ibs_op") == 0)
 			cli_error("for the latencies of sampled loads use: uncore latency --ibs");
+	free(request->queries);
 	return status;
 }

@@ -14,6 +14,10 @@
 
 #define KEY_FIRST 0x1000 /* of options without a key: this and their index */
 #define YEAR_NS (366ULL * 86400 * NS_PER_S)
+/* A number without a unit below this is rather one of seconds than of milliseconds; */
+#define SMALL_MS 100
+/* of intervals, for which perf itself refused this, one below that. */
+#define LEAST_INTERVAL 10
 
 enum {
 	KEY_DATA = 0x800,
@@ -99,6 +103,23 @@ uint64_t cli_time(struct argp_state *state, const char *what, const char *text, 
 		wrong = least_ns < NS_PER_MS ? "is shorter than 100 us" : "is shorter than 1 ms";
 	if (wrong)
 		argp_error(state, "%s: '%s' %s", what, text, wrong);
+	return ns;
+}
+
+uint64_t cli_perf_time(struct argp_state *state, const char *what, const char *text, bool interval)
+{
+	const uint64_t ns = cli_time(state, what, text, NS_PER_MS, interval ? NS_PER_MS : 0);
+	const bool plain = !text[cli_number_length(text)];
+
+	if (plain && interval && ns < LEAST_INTERVAL * NS_PER_MS) {
+		cli_error("%s: '%s' without a unit would be %s milliseconds, as in perf: write %s "
+			  "%ss or %s %sms",
+			  what, text, text, what, text, what, text);
+		exit(CLI_USAGE);
+	}
+	if (plain && ns < SMALL_MS * NS_PER_MS)
+		cli_error("note: %s %s is %s milliseconds, as in perf; for seconds write %s %ss",
+			  what, text, text, what, text);
 	return ns;
 }
 
@@ -258,12 +279,22 @@ static void set_format(const struct parser *p, struct argp_state *state,
 	cli_set_output(state, output, name);
 }
 
+static uint64_t take_time(struct argp_state *state, enum option_type type, const char *name,
+			  const char *text, bool needs_unit)
+{
+	const bool interval = type == OPTION_INTERVAL || type == OPTION_PERF_INTERVAL;
+
+	if (needs_unit || type == OPTION_TIME || type == OPTION_INTERVAL)
+		return cli_time(state, name, text, 0, interval ? NS_PER_MS : 0);
+	return cli_perf_time(state, name, text, interval);
+}
+
 static error_t take_option(struct parser *p, size_t i, char *arg, struct argp_state *state)
 {
 	const struct cli_option *o = &p->options[i];
 	bool global = i >= p->first_global;
 	void *into = global ? (void *)p->cli : p->into, *member;
-	uint64_t plain_ns = NS_PER_MS;
+	bool needs_unit = false;
 	const char *before;
 	char name[40], output[40];
 
@@ -273,7 +304,7 @@ static error_t take_option(struct parser *p, size_t i, char *arg, struct argp_st
 		snprintf(name, sizeof(name), "--%s", o->name);
 	/* Other names of an option follow it. */
 	for (; o->type == OPTION_SYNONYM; o = &p->options[--i])
-		plain_ns = guess_synonyms[o->at].needs_unit ? 0 : NS_PER_MS;
+		needs_unit = guess_synonyms[o->at].needs_unit;
 	member = (char *)into + o->at;
 	before = p->values[i];
 	if (o->type == OPTION_OUTPUT) {
@@ -303,11 +334,11 @@ static error_t take_option(struct parser *p, size_t i, char *arg, struct argp_st
 	case OPTION_TEXT:
 		*(const char **)member = arg;
 		break;
+	case OPTION_PERF_TIME:
+	case OPTION_PERF_INTERVAL:
 	case OPTION_TIME:
-		*(uint64_t *)member = cli_time(state, name, arg, plain_ns, 0);
-		break;
 	case OPTION_INTERVAL:
-		*(uint64_t *)member = cli_time(state, name, arg, plain_ns, NS_PER_MS);
+		*(uint64_t *)member = take_time(state, o->type, name, arg, needs_unit);
 		break;
 	case OPTION_COUNT:
 		*(uint64_t *)member = cli_count(state, name, arg);

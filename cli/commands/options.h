@@ -16,12 +16,15 @@ enum option_type {
 	OPTION_LIST,     /* the same, and it may be given again: others with a value may not */
 	OPTION_FLAG,     /* bool */
 	OPTION_TEXT,     /* const char * */
-	OPTION_TIME,     /* uint64_t in ns; a number without a unit is milliseconds */
+	OPTION_TIME,     /* uint64_t in ns; needs a unit */
 	OPTION_INTERVAL, /* the same, at least 1 ms */
-	OPTION_COUNT,    /* uint64_t, at least 1 */
-	OPTION_SIZE,     /* uint64_t in bytes, at least 1: "100MB" */
-	OPTION_OUTPUT,   /* const struct output *, by the name of the option */
-	OPTION_FORMAT,   /* the same, by the value */
+	/* The same two where perf has the option: a number without a unit is milliseconds. */
+	OPTION_PERF_TIME,
+	OPTION_PERF_INTERVAL,
+	OPTION_COUNT,   /* uint64_t, at least 1 */
+	OPTION_SIZE,    /* uint64_t in bytes, at least 1: "100MB" */
+	OPTION_OUTPUT,  /* const struct output *, by the name of the option */
+	OPTION_FORMAT,  /* the same, by the value */
 	OPTION_SYNONYM, /* another name of the option above it: `at` is its row of guess_synonyms */
 };
 
@@ -77,9 +80,12 @@ int complete(struct cli *cli, const struct cli_option *options, const struct cli
 void cli_set_output(struct argp_state *state, const struct output **output, const char *name);
 
 /* Numbers of options and arguments; `what` begins the error. Times are "100", "100ms", "0.5s"; a
- * number without unit counts `plain_ns` each. */
+ * number without unit counts `plain_ns` each, 0: it is refused. */
 uint64_t cli_time(struct argp_state *state, const char *what, const char *text, uint64_t plain_ns,
 		  uint64_t least_ns);
+/* A time of an option of perf: a number without a unit is milliseconds. Since a small one is
+ * probably meant as seconds, a note names both spellings, and a very short interval is refused. */
+uint64_t cli_perf_time(struct argp_state *state, const char *what, const char *text, bool interval);
 /* A whole number from 1 to a thousand million. */
 uint64_t cli_count(struct argp_state *state, const char *what, const char *text);
 

@@ -47,16 +47,16 @@ static const struct cli_option options[] = {
 	 AT(request.filters[6].value)},
 	{NULL, NULL, "Time:", 0, 3, 0, 0},
 	{"interval-print", "TIME", "Print every TIME: 100 (milliseconds), 100ms, 1s; at least 1ms",
-	 'I', 3, OPTION_INTERVAL, AT(request.when.interval_ns)},
-	{"interval-count", "N", "End after N intervals", 0, 3, OPTION_COUNT,
-	 AT(request.when.interval_count)},
+	 'I', 3, OPTION_PERF_INTERVAL, AT(request.when.interval_ns)},
+	{"interval-count", "N", "End after N intervals, of one second without -I", 0, 3,
+	 OPTION_COUNT, AT(request.when.interval_count)},
 	{"sample", "TIME",
 	 "Read every TIME, at least 100us, and print the distribution of these short samples",
 	 KEY_SAMPLE, 3, 0, 0},
 	{"above", "PERCENT",
 	 "With --sample: print how long values were at or above PERCENT of the ceiling (80)",
 	 KEY_ABOVE, 3, 0, 0},
-	{"timeout", "TIME", "End after TIME (milliseconds, or with a unit)", 0, 3, OPTION_TIME,
+	{"timeout", "TIME", "End after TIME (milliseconds, or with a unit)", 0, 3, OPTION_PERF_TIME,
 	 AT(request.when.timeout_ns)},
 	{"delay", "TIME",
 	 "Begin after TIME (milliseconds, or with a unit); -1: at the command enable of --control",
@@ -139,10 +139,10 @@ static void parse_other(void *into, int key, char *arg, struct argp_state *state
 		r->when.delay_ns = strcmp(arg, "0") == 0 ? 0
 				   : strcmp(arg, "-1") == 0
 					   ? DELAY_FOREVER
-					   : cli_time(state, "-D", arg, NS_PER_MS, 0);
+					   : cli_perf_time(state, "-D", arg, false);
 		break;
 	case KEY_SAMPLE:
-		r->sample_ns = cli_time(state, "--sample", arg, NS_PER_MS, NS_PER_MS / 10);
+		r->sample_ns = cli_time(state, "--sample", arg, 0, NS_PER_MS / 10);
 		break;
 	case KEY_ABOVE:
 		r->above = cli_count(state, "--above", arg);
@@ -182,7 +182,7 @@ const char **stat_filter(struct stat_options *o, const char *name)
 	return NULL;
 }
 
-void stat_interval(struct stat_options *o, char *arg, struct argp_state *state)
+static void stat_interval(struct stat_options *o, char *arg, struct argp_state *state)
 {
 	struct schedule *when = &o->request.when;
 	bool plain = !arg[cli_number_length(arg)];
@@ -306,7 +306,7 @@ static void check(void *into, struct argp_state *state)
 	if (o->own->check)
 		o->own->check(into, state);
 	if (!when->interval_ns)
-		when->interval_ns = o->default_interval_ns;
+		when->interval_ns = when->interval_count ? NS_PER_S : o->default_interval_ns;
 	if (!output && o->print.file && !o->dry_run)
 		output = o->print.output = output_of_file(o->print.file);
 	for (const struct cli_option *row = options; row->doc; row++)
@@ -322,8 +322,6 @@ static void check(void *into, struct argp_state *state)
 		argp_error(state, "there is no command after --");
 	if (when->command && !*when->command[0])
 		argp_error(state, "the command is empty");
-	if (when->interval_count && !when->interval_ns)
-		argp_error(state, "--interval-count needs an interval: -I");
 	if (o->print.summary && !when->interval_ns)
 		argp_error(state, "--summary needs an interval: -I");
 	if (r->exec && !r->condition)
@@ -467,6 +465,13 @@ int stat_count(struct cli *cli, struct stat_options *o, struct sink *sink)
 		status = loop_plan(cli, &o->request, sinks, &m);
 	if (status)
 		return status;
+	status = o->request.exec ? trigger_check(&alarm.trigger, cli, m) : CLI_OK;
+	if (!status && o->trigger)
+		status = trigger_check(o->trigger, cli, m);
+	if (status) {
+		uncore_monitor_free(m);
+		return status;
+	}
 	if (!o->dry_run)
 		return loop_run(cli, &o->request, sinks, m);
 	status = dry_run(cli, o, m);

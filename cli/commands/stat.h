@@ -18,8 +18,9 @@ struct stat_options {
 	bool dry_run;
 	/* What the command sets: */
 	const struct command
-		*known_presets; /* arguments name some of this table; NULL: they are a command */
-	bool takes_condition;   /* --when without --exec */
+		*known_presets;  /* arguments name some of this table; NULL: they are a command */
+	bool takes_condition;    /* --when without --exec */
+	struct trigger *trigger; /* of its own for the condition; NULL: none */
 	uint64_t default_interval_ns; /* without an option; 0: one window */
 	/* Where an argument that is no preset is stored, the name of a file; NULL: an error. */
 	const char **file;
@@ -45,9 +46,6 @@ void stat_parse(struct cli *cli, struct stat_options *o, const struct cli_syntax
 
 /* The value of a filter's option, which is a name of uncore_monitor_set_filter(). */
 const char **stat_filter(struct stat_options *o, const char *name);
-
-/* The arguments INTERVAL and COUNT; others are usage errors. */
-void stat_interval(struct stat_options *o, char *arg, struct argp_state *state);
 
 /* A preset whose metrics are counted, too. False: there is no room. */
 bool stat_add_preset(struct stat_options *o, const struct command *preset);

@@ -444,6 +444,7 @@ int cmd_record(struct cli *cli, int argc, char **argv)
 	int status;
 
 	stat_parse(cli, &r.stat, &syntax, argc, argv);
+	r.stat.trigger = r.o.flight_ns && request->condition ? &r.trigger : NULL;
 	cli->takes_snapshot = true;
 	sink.file = r.o.path;
 	status = prepare_flight(&r);

@@ -173,6 +173,27 @@ int uncore_monitor_plan(struct uncore_monitor *m)
 	return 0;
 }
 
+size_t uncore_monitor_row_count(const struct uncore_monitor *m)
+{
+	return m->rows.count;
+}
+
+const struct uncore_row_query *uncore_monitor_row_query_at(const struct uncore_monitor *m, size_t i)
+{
+	return &m->rows.items[i].query->shown;
+}
+
+double uncore_monitor_row_ceiling_at(const struct uncore_monitor *m, size_t i, const char **why)
+{
+	const struct unc_row *row = &m->rows.items[i];
+	const struct uncore_metric *metric = row->query->metric;
+
+	*why = isnan(row->ceiling) && metric && metric->ceiling == UNC_CEILING_MEMORY
+		       ? uncore_memory_get(m->machine)->why
+		       : NULL;
+	return row->ceiling;
+}
+
 size_t uncore_monitor_round_count(const struct uncore_monitor *m)
 {
 	return m->plan.round_count;

@@ -84,8 +84,58 @@ burst() {
 	says '--when needs a command: --exec'
 	refuses 2 burst stat -M $READ -I 10ms --interval-count 1 --when 'very hot' --exec true
 	says "--when: 'very hot' is not METRIC > VALUE"
-	expect 2 burst stat -M $READ -I 10ms --interval-count 1 --when 'memory.other > 1' --exec true
-	says "no row of 'memory.other' is counted"
+	refuses 2 burst stat -M $READ -I 10ms --interval-count 1 --when 'memory.other > 1' --exec true
+	says "--when: no metric of the catalogue is named 'memory.other'"
 	refuses 2 burst top --interval-count 1 --when "$READ > 1" --exec true
 	says 'top cannot run --exec'
+}
+
+# refused SENTENCE CONDITION ARGUMENTS...: before anything is counted.
+refused() {
+	refuses 2 "$UNCORE" --source "$SIM_T410" stat -M $READ,memory.read.latency -I 10ms -n 1 --exec 'touch ran' --when "${@:2}" || return 1
+	[ "$(wc -l <<<"$stderr")" -eq 1 ] || fail 'one line'
+	[[ $stderr == *"$1"* ]] || fail "$1"
+	[ ! -e ran ]
+}
+
+@test "a condition that cannot be met is refused before counting, with one that can" {
+	refused "no row of 'memory.read.latency' has a ceiling, which % needs: write a value, 'memory.read.latency > 40ns'" 'memory.read.latency > 80%'
+	[[ $stderr != *--memory-peak* ]] || fail 'what has nothing to do with it'
+	refused "'$READ' has values in B/s, and '80' is not a likely one: write '$READ > 80GB/s'" "$READ > 80"
+	refused "write '$READ < 80GB/s'" "$READ < 80ns"
+	refused "write 'memory.read.latency > 100ns'" 'memory.read.latency > 100'
+	refused "'cache.hit.ratio' is not among what is counted: add -M cache.hit.ratio" 'cache.hit.ratio < 50%'
+	refused "for: '5' has no unit: write for 5s" "$READ > 80GB/s for 5"
+	# What they name works.
+	expect 0 "$UNCORE" --source "$SIM_SPR" --memory-peak 307.2GB/s stat -M memory.bandwidth -I 10ms -n 1 --when 'memory.bandwidth > 30%' --exec 'echo yes'
+	says '--exec 1: yes'
+	expect 0 "$UNCORE" --source "$SIM_T410" stat -M $READ,cache.hit.ratio -I 10ms -n 1 --when 'cache.hit.ratio < 101%' --exec 'echo yes'
+	says '--exec 1: yes'
+	# A metric that is the share itself
+	refuses 2 "$UNCORE" --source "$SIM_SPR" mem -n 1 --when 'memory.bandwidth > 30%' --exec true
+	says "write 'memory.utilization > 30%' or a value, 'memory.bandwidth > 40GB/s'; --memory-peak 307.2GB/s sets the ceiling of memory for each socket: there is no SMBIOS table"
+	expect 0 "$UNCORE" --source "$SIM_SPR" mem -I 10ms -n 1 --when 'memory.utilization > 30%' --exec 'echo yes'
+	says '--exec 1: yes'
+	refuses 2 "$UNCORE" --source "$SIM_SPR" mem -n 1 --when 'memory.utilization > 80' --exec true
+	says "write 'memory.utilization > 80%'"
+	refuses 3 "$UNCORE" --source "$SIM_T410" mem -n 1 --when 'memory.utilization > 80%' --exec true
+	says '--when: memory.utilization: nothing on this machine can count it'
+	"$UNCORE" --help | grep -q '^ *record ' || return 0
+	refuses 2 "$UNCORE" --source "$SIM_T410" record f.db --flight 1s -n 2 --when 'memory.bandwidth > 80%'
+	says "no row of 'memory.bandwidth' has a ceiling"
+	[ ! -e f.db ]
+}
+
+@test "a limit has a unit" {
+	local condition
+
+	# 76.8 GB/s in the second half of 100 ms
+	for condition in "$READ > 70GB/s" "$READ > 70 GB/s" "$READ > 70e9" "$READ > 70000MB/s" "$READ > 65GiB/s" "$READ > 70GB/s for 10ms"; do
+		expect 0 burst stat -M $READ -I 10ms --interval-count 10 --when "$condition" --exec 'echo yes'
+		says '--exec 1: yes'
+	done
+	for condition in "$READ > 77GB/s" "$READ > 72GiB/s"; do
+		expect 0 burst stat -M $READ -I 10ms --interval-count 10 --when "$condition" --exec 'echo yes'
+		[[ $stderr != *--exec* ]] || fail "$condition"
+	done
 }

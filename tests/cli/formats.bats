@@ -130,7 +130,7 @@ wide() {
 		done
 		pad+=x
 	done
-	run "$UNCORE" --source "$SIM_T410" stat --timeout 1 --csv "${events[@]}"
+	run "$UNCORE" --source "$SIM_T410" stat --timeout 1ms --csv "${events[@]}"
 	mapfile -t names < <(cut -d, -f7 <<<"$output" | tail -n +2)
 	[ "${names[*]} " = "$wanted" ] || fail "${names[*]@Q}"
 }
@@ -163,9 +163,9 @@ wide() {
 		set -f
 		for sim in spr t410 zen4; do
 			# shellcheck disable=SC2086 # words are meant
-			"$UNCORE" --source "sim:$sim,step=1s" $command -I 1 --interval-count 1 --csv >/dev/null 2>&1 || continue
+			"$UNCORE" --source "sim:$sim,step=1s" $command -I 1ms --interval-count 1 --csv >/dev/null 2>&1 || continue
 			# shellcheck disable=SC2086 # words are meant
-			wide --source "sim:$sim,step=1s" $command -I 1 --interval-count 2
+			wide --source "sim:$sim,step=1s" $command -I 1ms --interval-count 2
 			count=$((count + 1))
 		done
 		set +f
@@ -183,7 +183,7 @@ wide() {
 }
 
 @test "--csv=wide: equal events have columns of their own" {
-	expect 0 "$UNCORE" --source "$SIM_SPR" stat -I 1 --interval-count 1 --csv=wide \
+	expect 0 "$UNCORE" --source "$SIM_SPR" stat -I 1ms --interval-count 1 --csv=wide \
 		-e uncore_upi_0/tx_data/,uncore_upi_0/tx_data/,uncore_upi_1/tx_data/,uncore_upi_0/tx_data/
 	[[ ${lines[0]} == *',uncore_upi_0/tx_data/ (count),uncore_upi_0/tx_data/ (count) #2,uncore_upi_1/tx_data/ (count),uncore_upi_0/tx_data/ (count) #3' ]] ||
 		fail 'the columns'
@@ -192,7 +192,7 @@ wide() {
 @test "--csv=wide: refused with --summary, --append, -r, --sample, --dry-run and -j" {
 	local arguments
 
-	for arguments in '-I 1 --summary' '-o x --append' '-r 2 -- true' '-I 1s --sample 10ms' --dry-run -j; do
+	for arguments in '-I 1ms --summary' '-o x --append' '-r 2 -- true' '-I 1s --sample 10ms' --dry-run -j; do
 		# shellcheck disable=SC2086 # words are meant
 		expect 2 "$UNCORE" --source "$SIM_SPR" stat --csv=wide $arguments
 		[ -z "$output" ] || fail "$arguments"
@@ -224,7 +224,7 @@ wide() {
 		rates:
 		  - {pmu: nvidia_ucf_pmu, event: cycles, constant: 5e13}
 	YAML
-	expect 0 "$UNCORE" --source "sim:$file,step=1.000000001s" stat -j --timeout 5 -I 1 \
+	expect 0 "$UNCORE" --source "sim:$file,step=1.000000001s" stat -j --timeout 5 -I 1ms \
 		--interval-count 1 -e nvidia_ucf_pmu/cycles/ --summary
 	helper check-rows json <<<"$output"
 	# 5e13 a second for 200.000000007 s, in a window of its own.
@@ -243,7 +243,7 @@ wide() {
 	for sim in "$SIM_SPR" "$SIM_T410" "$SIM_ZEN4"; do
 		set -f
 		for command in list topo doctor 'explain *' 'stat -M * --dry-run' 'stat -M * --timeout 1' \
-			'stat -M memory.* --per-channel --timeout 1' 'pcie --timeout 1' 'stat -M * --no-merge -I 1 --interval-count 2 --summary'; do
+			'stat -M memory.* --per-channel --timeout 1' 'pcie --timeout 1' 'stat -M * --no-merge -I 1ms --interval-count 2 --summary'; do
 			# shellcheck disable=SC2086 # words
 			expect 0 "$UNCORE" --source "$sim" $command -j
 			echo "$output" >"$BATS_TEST_TMPDIR/$sim $command"

@@ -14,11 +14,11 @@ load helpers
 }
 
 @test "pcie by root port and by device" {
-	session_of --source sim:neoverse,step=1s pcie --timeout 1
-	session_of --source sim:hip09,step=1s pcie --timeout 1
-	expect 0 "$UNCORE" --source sim:hip09,step=1s pcie --timeout 1 --device mlx5_0
+	session_of --source sim:neoverse,step=1s pcie --timeout 1ms
+	session_of --source sim:hip09,step=1s pcie --timeout 1ms
+	expect 0 "$UNCORE" --source sim:hip09,step=1s pcie --timeout 1ms --device mlx5_0
 	says 'left out: hisi-pcie/pcie.inbound.read.latency'
-	stderr="" add_to_session --source sim:hip09,step=1s pcie --timeout 1 --device mlx5_0
+	stderr="" add_to_session --source sim:hip09,step=1s pcie --timeout 1ms --device mlx5_0
 	golden pcie-other.txt <"$SESSION"
 }
 

@@ -57,7 +57,7 @@ golden_of() {
 	local machine
 
 	for machine in ivt skx icx spr zen3 zen4 zen5 t410 grace hip09 neoverse; do
-		expect 0 "$UNCORE" --source "sim:$machine,step=1s" stat --timeout 1 -j
+		expect 0 "$UNCORE" --source "sim:$machine,step=1s" stat --timeout 1ms -j
 		jq -se 'length <= 12 and (length == 1 or all(.quality == "measured")) and
 			any(.name | startswith("memory."))' <<<"$output" || fail "$machine"
 	done
@@ -91,30 +91,30 @@ golden_of() {
 	local machine
 
 	for machine in t410 spr ivt skx icx; do
-		session_of --source "sim:$machine,step=1s" mem --timeout 1
+		session_of --source "sim:$machine,step=1s" mem --timeout 1ms
 	done
 	for machine in ivt skx icx; do
-		session_of --source "sim:$machine,step=1s" link --timeout 1
+		session_of --source "sim:$machine,step=1s" link --timeout 1ms
 	done
-	session_of --source "$SIM_SPR" mem --all --timeout 1
+	session_of --source "$SIM_SPR" mem --all --timeout 1ms
 	session_of --source "$SIM_T410" pcie
 	session_of --source "$SIM_SPR" pcie --ddio
 	session_of --source "$SIM_T410" matrix
 	session_of --source "$SIM_GRACE" matrix
-	session_of --source "$SIM_T410" mem -I 10 --interval-count 3 --summary
+	session_of --source "$SIM_T410" mem -I 10ms --interval-count 3 --summary
 	golden presets.txt <"$SESSION"
 }
 
 # check-sim.py works out each row below for the other machines, and in the other forms.
 @test "the simulated machines: JSON and CSV, with the values of their rates" {
-	golden_of mem-t410.jsonl --source "$SIM_T410" mem --all -j -I 10 --interval-count 5
-	golden_of all-spr.jsonl --source "$SIM_SPR" stat -j -I 10 --interval-count 3 \
+	golden_of mem-t410.jsonl --source "$SIM_T410" mem --all -j -I 10ms --interval-count 5
+	golden_of all-spr.jsonl --source "$SIM_SPR" stat -j -I 10ms --interval-count 3 \
 		-M 'cache.*,fabric.*,link.*width,link.out.utilization,link.out.flits.per.cycle,link.clock.frequency,pcie.*'
-	golden_of matrix-t410.jsonl --source "$SIM_T410" matrix -j -I 10 --interval-count 2
-	golden_of mem-t410.csv --source "$SIM_T410" mem --all --csv -I 10 --interval-count 5
-	golden_of mem-spr.csv --source "$SIM_SPR" mem --all --timeout 1 --csv --no-merge
-	golden_of pcie-each-t410.csv --source "$SIM_T410" stat -M "pcie.*" --timeout 1 --csv --no-merge
-	golden_of link-gpu-t410.csv --source "$SIM_T410" stat --gpu 1 --timeout 1 --csv \
+	golden_of matrix-t410.jsonl --source "$SIM_T410" matrix -j -I 10ms --interval-count 2
+	golden_of mem-t410.csv --source "$SIM_T410" mem --all --csv -I 10ms --interval-count 5
+	golden_of mem-spr.csv --source "$SIM_SPR" mem --all --timeout 1ms --csv --no-merge
+	golden_of pcie-each-t410.csv --source "$SIM_T410" stat -M "pcie.*" --timeout 1ms --csv --no-merge
+	golden_of link-gpu-t410.csv --source "$SIM_T410" stat --gpu 1 --timeout 1ms --csv \
 		-M 'nvidia-t410-nvlink-c2c/link.*.latency,nvidia-t410-nvlink-c2c/link.*.requests'
 	helper check-sim t410 "$GOLDEN"/{mem-t410,matrix-t410}.jsonl "$GOLDEN"/{mem,pcie-each}-t410.csv
 	helper check-sim spr "$GOLDEN/all-spr.jsonl" "$GOLDEN/mem-spr.csv"

@@ -50,6 +50,42 @@ same() {
 	shows '-n, --interval-count=N, --count=N' '--timeout=TIME, --duration=TIME'
 }
 
+@test "a small time without a unit is not silently milliseconds" {
+	answers 2 "^uncore: -I: '2' without a unit would be 2 milliseconds, as in perf: write -I 2s or -I 2ms$" mem -I 2
+	answers 2 'write -I 9s or -I 9ms$' stat --interval-print=9
+	expect 0 "$UNCORE" --source "$SIM_SPR" mem -I 60 -n 1
+	[ "$stderr" = 'uncore: note: -I 60 is 60 milliseconds, as in perf; for seconds write -I 60s' ] || fail 'the note'
+	expect 0 "$UNCORE" --source "$SIM_SPR" mem --timeout 5
+	[ "$stderr" = 'uncore: note: --timeout 5 is 5 milliseconds, as in perf; for seconds write --timeout 5s' ] || fail 'the note'
+	expect 0 "$UNCORE" --source "$SIM_SPR" mem -D 5 --timeout 5ms
+	[[ $stderr == 'uncore: note: -D 5 is 5 milliseconds'* ]] || fail 'the note'
+	for arguments in 'mem -I 2ms -n 1' 'mem -I 100 -n 1' 'mem --timeout 100' 'mem 0.01 1' 'mem -D 0 --timeout 5ms'; do
+		# shellcheck disable=SC2086 # words
+		expect 0 "$UNCORE" --source "$SIM_SPR" $arguments
+		[ -z "$stderr" ] || fail "$arguments"
+	done
+	# Options that perf does not have need the unit.
+	answers 2 "--sample: '1' has no unit: write --sample 1s or --sample 1ms$" stat -I 1s --sample 1
+	answers 2 "--time: '30' has no unit" verify --time 30
+	if [[ $("$UNCORE" --help) == *' record '* ]]; then
+		answers 2 "--flight: '60' has no unit: write --flight 60s" record --flight 60 -o "$BATS_TEST_TMPDIR/f"
+		answers 2 "--rotate-age: '24' has no unit" record --rotate-age 24 -o "$BATS_TEST_TMPDIR/f"
+		answers 2 "--after: '5' has no unit" record --flight 60s --after 5 -o "$BATS_TEST_TMPDIR/f"
+	fi
+	if [[ $("$UNCORE" --help) == *' serve '* ]]; then
+		answers 2 "--textfile-interval: '15' has no unit" serve --textfile x.prom --textfile-interval 15
+		answers 2 "--otlp-interval: '15' has no unit" serve --otlp-interval 15
+	fi
+}
+
+@test "a number of intervals alone means seconds" {
+	local first
+
+	same mem -j -I 1s -n 2 - mem -j -n 2
+	same stat -M memory.bandwidth -j -I 1s -n 2 - stat -M memory.bandwidth -j --count 2
+	same latency -j -I 1s -n 1 - latency -j -n 1
+}
+
 @test "names of options are whole, and a mistyped one is answered with the right one" {
 	answers 2 '^uncore: there is no option --interval-p; did you mean --interval-print\?$' stat --interval-p 1s
 	answers 2 'did you mean --metrics\?$' stat --metr memory.bandwidth

@@ -117,8 +117,34 @@ record() {
 	refuses 2 "$UNCORE" latency --ibs --input x -I 100
 	refuses 2 "$UNCORE" latency --ibs --min-latency 70000
 	says '65535'
-	refuses 2 "$UNCORE" latency --ibs --interval-count 3
+	for option in '--socket 0' '--node 0' '--device gpu' '--per-socket' '-M x' '--summary' '-- true'; do
+		# shellcheck disable=SC2086 # words
+		refuses 2 "$UNCORE" latency --ibs -I 1s $option
+		says '--ibs samples the loads of all CPUs together' 'uncore latency without --ibs'
+	done
 	refuses 2 "$UNCORE" latency word
+}
+
+# values ARGUMENTS...: "NAME PLACE VALUE" of each row
+values() {
+	expect 0 "$UNCORE" --source "$1" "${@:2}" -j
+	jq -r '"\(.name) \(.socket) \(.port) \(.value)"' <<<"$output"
+}
+
+@test "latencies of a socket, a node and a device, as with stat" {
+	local metric=pcie.inbound.read.latency filter
+
+	for filter in '--socket 1' '--node 1' '--socket 1 --per-socket' '--socket 0,1 --no-merge'; do
+		# shellcheck disable=SC2086 # words
+		[ "$(values "$SIM_T410" latency $filter --timeout 10ms | sort)" = \
+			"$(values "$SIM_T410" stat -M '*.latency,*.latency.cycles' $filter --timeout 10ms | sort)" ] || fail "$filter"
+	done
+	[[ $(values "$SIM_T410" latency --socket 1 --timeout 10ms) == *memory.read.latency* ]]
+	expect 0 "$UNCORE" --source "$SIM_T410" latency --device nvme0 --timeout 10ms
+	shows "$metric"
+	[[ $output != *memory.read.latency* ]] || fail 'a latency of the whole machine'
+	expect 0 "$UNCORE" --source "$SIM_T410" latency -o "$BATS_TEST_TMPDIR/x.csv" -- true
+	helper check-rows csv <"$BATS_TEST_TMPDIR/x.csv"
 }
 
 @test "only one output at a time" {

@@ -156,7 +156,6 @@ lax() {
 	stat_refuses -e uncore_imc_0/event=1/ -j --csv
 	stat_refuses -e uncore_imc_0/event=1/ --per-socket --no-merge
 	stat_refuses -e uncore_imc_0/event=1/ --append
-	stat_refuses -e uncore_imc_0/event=1/ --interval-count 3
 	stat_refuses -e uncore_imc_0/event=1/ -r 3
 }
 

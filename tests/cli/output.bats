@@ -126,7 +126,7 @@ to_closed() {
 	SMALL=$dir
 	for kind in -j --csv; do
 		run --separate-stderr timeout 30 "$UNCORE" --source sim:t410,step=1ms stat -M 'memory.*' \
-			"$kind" -I 1 --interval-count 500 -o "$dir/out"
+			"$kind" -I 1ms --interval-count 500 -o "$dir/out"
 		cp "$dir/out" "$BATS_TEST_TMPDIR/out$kind"
 		no_sanitizer_report && [ "$status" -eq 1 ] || break
 	done
@@ -168,7 +168,7 @@ needs_zstd() {
 
 @test "-o FILE.zst is what FILE would be, compressed" {
 	local dir=$BATS_TEST_TMPDIR format
-	local -a command=("$UNCORE" --source "$SIM_T410" stat -M 'memory.*' -I 1 --interval-count 50)
+	local -a command=("$UNCORE" --source "$SIM_T410" stat -M 'memory.*' -I 1ms --interval-count 50)
 
 	needs_zstd
 	for format in --csv --csv=wide -j --verbose; do
@@ -238,7 +238,7 @@ decodes() {
 	mkdir "$dir"
 	mount -t tmpfs -o size=16k uncore-test "$dir" 2>/dev/null || skip 'mounting is not allowed here'
 	SMALL=$dir
-	run --separate-stderr timeout 60 "$UNCORE" --source "$SIM_T410" stat -M 'memory.*' -j -I 1 \
+	run --separate-stderr timeout 60 "$UNCORE" --source "$SIM_T410" stat -M 'memory.*' -j -I 1ms \
 		--interval-count 5000 -o "$dir/out.zst"
 	no_sanitizer_report
 	[ "$status" -eq 1 ] || fail 'exit status'
@@ -289,7 +289,7 @@ decodes() {
 	for sim in "$UNCORE_SOURCE_ROOT"/data/sim/*.yaml; do
 		sim=$(basename "$sim" .yaml)
 		commands=('stat -M * --timeout 1 --no-merge' 'stat -M * --dry-run' 'pcie --timeout 1' list topo 'explain *'
-			doctor 'mem -I 1 --interval-count 2' 'link --timeout 1')
+			doctor 'mem -I 1ms --interval-count 2' 'link --timeout 1')
 		uncore=${UNCORE_PLAIN:-$UNCORE}
 		case $sim in
 		# The overview takes a second a round.
@@ -334,7 +334,7 @@ decodes() {
 			echo 'burst: {low: 0, high: 2e9, period: 4s, duty: 0.5}}'
 		done
 	} >idle.yaml
-	expect 0 "$UNCORE" --source sim:idle.yaml,step=1s pcie --per-socket -I 1 --interval-count 4
+	expect 0 "$UNCORE" --source sim:idle.yaml,step=1s pcie --per-socket -I 1ms --interval-count 4
 	shows 'socket 0 +0 B/s .*socket 0 +[0-9.]+ GB/s'
 	for title in 'PLACE' 'IN: devices'; do
 		[ "$(grep -c "^$title" <<<"$output")" -eq 1 ] || fail "$title"

@@ -20,7 +20,7 @@ says_so() {
 	says_so overview
 	for command in list 'list pmus' 'list events' 'list metrics' 'explain memory.*' doctor \
 		'mem --timeout 1' 'cache --timeout 1' 'stat --timeout 1' \
-		'stat -I 1 --interval-count 2 --summary' \
+		'stat -I 1ms --interval-count 2 --summary' \
 		'stat --timeout 1 --per-socket' 'stat --timeout 1 --no-merge' \
 		'stat --timeout 1 -e nvidia_ucf_pmu_0/cycles/' 'stat -r 2 -- true' 'stat -- true' \
 		'stat --dry-run -M memory.*'; do
@@ -34,7 +34,7 @@ says_so() {
 	local command
 
 	for command in 'list --json' 'explain --json memory.*' 'doctor --json' 'mem -j --timeout 1' \
-		'cache -j --timeout 1' 'stat -j --timeout 1' 'stat -j -I 1 --interval-count 2 --summary' \
+		'cache -j --timeout 1' 'stat -j --timeout 1' 'stat -j -I 1ms --interval-count 2 --summary' \
 		'stat -j --timeout 1 -e nvidia_ucf_pmu_0/cycles/' 'stat -j -r 2 -- true' \
 		'stat -j --dry-run -M memory.*' 'stat -j --timeout 1 --no-merge'; do
 		# shellcheck disable=SC2086 # words are meant
@@ -48,7 +48,7 @@ says_so() {
 	local command
 
 	for command in 'mem --csv --timeout 1' 'stat --csv --timeout 1' \
-		'stat --csv -I 1 --interval-count 2' \
+		'stat --csv -I 1ms --interval-count 2' \
 		'stat --csv --timeout 1 -e nvidia_ucf_pmu_0/cycles/' 'stat --csv -r 2 -- true'; do
 		# shellcheck disable=SC2086 # words are meant
 		sim $command
@@ -85,10 +85,10 @@ says_so() {
 }
 
 @test "the same command prints the same bytes twice" {
-	sim mem -j -I 1 --interval-count 3
+	sim mem -j -I 1ms --interval-count 3
 	local before=$output
 
-	sim mem -j -I 1 --interval-count 3
+	sim mem -j -I 1ms --interval-count 3
 	[ "$output" = "$before" ]
 }
 
