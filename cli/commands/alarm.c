@@ -15,7 +15,8 @@
 #include "output/place.h"
 
 #define SHELL "/bin/sh"
-#define SAID_ROOM 4096              /* bytes of output that are repeated */
+#define SAID_ROOM 4096 /* bytes of output that are repeated */
+#define UNIT_BEGINS "abcdfghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ\302"
 #define LAST_WAIT_NS (5 * NS_PER_S) /* after the loop, for a command that still runs */
 
 extern char **environ;
@@ -46,8 +47,9 @@ bool trigger_parse(struct trigger *t, const char *text)
 	if (t->share)
 		t->limit /= 100;
 	text += t->share;
-	if (!t->share && strncmp(text, "for ", 4) != 0 &&
-	    sscanf(text, "%15s%n", t->unit, &length) == 1)
+	/* A letter, but not the begin of an exponent */
+	if (!t->share && strncmp(text, "for ", 4) != 0 && strcspn(text, UNIT_BEGINS) == 0 &&
+	    *text && sscanf(text, "%15s%n", t->unit, &length) == 1)
 		text += length;
 	if (sscanf(text, " for %39s %n", rest, &length) == 1) {
 		t->for_ns = cli_time(&state, "for", rest, 0, 0);

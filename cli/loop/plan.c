@@ -297,6 +297,7 @@ static int add_extra_of_recording(struct cli *cli, const struct request *request
 		return cli_fail(cli, err);
 	ports.level = UNCORE_LEVEL_PORT;
 	ports.levels = 0;
+	ports.as_recorded = ports.as_whole = false;
 	for (size_t i = 0; i < ports.preset_count; i++)
 		ports.presets[i].has_levels = false;
 	status = add_presets(cli, &ports, m);

@@ -30,6 +30,7 @@ struct record {
 	bool paused;                    /* a session has ended, and the next has not begun */
 	uint64_t wall_ns, monotonic_ns; /* of the latest tick */
 	struct trigger trigger;
+	struct buffer devices;       /* metrics of devices that are recorded by default */
 	const char *why;             /* why the flight recorder must write, */
 	uint64_t trigger_ns;         /* since then */
 	uint64_t begin_ns;           /* of this file: its first interval */
@@ -363,6 +364,56 @@ static int choose_presets(struct cli *cli, struct stat_options *o)
 	return CLI_OK;
 }
 
+/* Whether the screen shows another metric in place of this one, of the same family. */
+static bool is_hidden(struct cli *cli, const struct uncore_metric *metric,
+		      const struct uncore_view *view, enum uncore_column column, unsigned rank)
+{
+	const struct uncore_view *view_of;
+	enum uncore_column column_of;
+	unsigned rank_of;
+	int number;
+
+	for (size_t i = 0; i < uncore_metric_count(cli->u); i++) {
+		const struct uncore_metric *other = uncore_metric_at(cli->u, i);
+
+		if (!uncore_metric_missing(other) &&
+		    cli_same(uncore_metric_family(other), uncore_metric_family(metric)) &&
+		    uncore_view_find(cli->u, uncore_metric_name(other), &view_of, &column_of,
+				     &rank_of, &number) == 0 &&
+		    view_of == view && column_of == column && rank_of < rank)
+			return true;
+	}
+	return false;
+}
+
+/* Devices that count themselves take no counters of a PMU: all that a screen shows of them is
+ * recorded. */
+static void choose_devices(struct record *r)
+{
+	struct cli *cli = r->cli;
+	struct request *request = &r->stat.request;
+	const struct uncore_view *view;
+	enum uncore_column column;
+	unsigned rank;
+	int number;
+
+	for (size_t i = 0; i < uncore_metric_count(cli->u); i++) {
+		const struct uncore_metric *metric = uncore_metric_at(cli->u, i);
+
+		if (!uncore_metric_is_of_device(metric) || uncore_metric_missing(metric) ||
+		    uncore_view_find(cli->u, uncore_metric_name(metric), &view, &column, &rank,
+				     &number) ||
+		    is_hidden(cli, metric, view, column, rank))
+			continue;
+		buffer_printf(&r->devices, "%s%s/%s", r->devices.len ? "," : "",
+			      uncore_metric_family(metric), uncore_metric_name(metric));
+	}
+	if (!r->devices.len)
+		return;
+	request->queries = cli_realloc(NULL, 1, sizeof(*request->queries));
+	request->queries[request->query_count++] = (struct request_query){r->devices.data, true};
+}
+
 /* Checks and prepares --flight and --when before counting. */
 static int prepare_flight(struct record *r)
 {
@@ -396,7 +447,7 @@ static const char doc[] =
 	"SQLite database, one interval after another (1 s).\v"
 	"PRESET selects the metrics of mem, pcie, link, cache, power or matrix. Without PRESET, -M and "
 	"-e: those of mem, pcie, link "
-	"and power that this machine has. Recording ends with Ctrl-C, "
+	"and power that this machine has, and what a screen shows of its devices. Recording ends with Ctrl-C, "
 	"SIGTERM, --timeout, COUNT intervals or COMMAND.";
 
 int cmd_record(struct cli *cli, int argc, char **argv)
@@ -455,11 +506,15 @@ int cmd_record(struct cli *cli, int argc, char **argv)
 	request->levels = 1u << UNCORE_LEVEL_MACHINE | 1u << UNCORE_LEVEL_CHANNEL;
 	if (!status && uncore_socket_count(cli->u) > 1)
 		request->levels |= 1u << UNCORE_LEVEL_SOCKET;
-	if (!status && !request->preset_count && !request->query_count)
+	if (!status && !request->preset_count && !request->query_count) {
 		status = choose_presets(cli, &r.stat);
+		if (!status)
+			choose_devices(&r);
+	}
 	if (!status)
 		status = stat_count(cli, &r.stat, &sink);
 	status = end_record(&r, status);
 	free(request->queries);
+	buffer_free(&r.devices);
 	return status;
 }

@@ -115,8 +115,8 @@ static bool is_part(const struct uncore_row *row)
 {
 	const struct uncore_row_place *place = row->place;
 
-	return row->query->family && strcmp(row->query->unit, "B/s") == 0 && !place->role &&
-	       (place->port || (place->pmu && !uncore_pmu_is_device(place->pmu)));
+	return row->query->family && !row->extra && strcmp(row->query->unit, "B/s") == 0 &&
+	       !place->role && (place->port || (place->pmu && !uncore_pmu_is_device(place->pmu)));
 }
 
 /* The other parts, and 0 if the machine has a row. */
@@ -128,7 +128,7 @@ static size_t count_parts(const struct uncore_sample *sample, size_t i)
 	for (size_t k = 0; k < uncore_sample_count(sample); k++) {
 		const struct uncore_row *other = uncore_sample_row(sample, k);
 
-		if (!out_same_query(other, row))
+		if (other->extra || !out_same_query(other, row))
 			continue;
 		if (out_is_everywhere(other->place))
 			return 0;
@@ -409,6 +409,16 @@ static void put_line(struct table *t, const struct summary *s, const struct scre
 	}
 }
 
+/* Whether any column of the line has a value in any interval. */
+static bool has_value(const struct summary *s, const struct screen_line *line)
+{
+	bool found = false;
+
+	for (size_t k = 0; k < UNCORE_COLUMNS; k++)
+		found |= line->rows[k] != SCREEN_NONE && s->all[line->rows[k]].intervals;
+	return found;
+}
+
 /* The lines of the view that begins at `first`; returns the number of the line behind them. */
 static size_t put_view(struct buffer *to, const struct summary *s, const struct screen *screen,
 		       size_t first, const struct screen_rows *means,
@@ -416,7 +426,7 @@ static size_t put_view(struct buffer *to, const struct summary *s, const struct 
 {
 	const struct uncore_view *view = screen->lines[first].view;
 	size_t *shown = cli_realloc(NULL, screen->count, sizeof(*shown));
-	size_t count = 0, idle = 0, end = first, more;
+	size_t count = 0, idle = 0, empty = 0, end = first, more;
 	struct table_column columns[9];
 	struct table t;
 
@@ -424,8 +434,11 @@ static size_t put_view(struct buffer *to, const struct summary *s, const struct 
 		bool quiet = screen->lines[end].kind >= SCREEN_CHANNEL &&
 			     screen_is_idle(&screen->lines[end], maxima);
 
+		const bool counted = has_value(s, &screen->lines[end]);
+
 		idle += quiet;
-		if (!quiet)
+		empty += !quiet && !counted;
+		if (!quiet && counted)
 			shown[count++] = end;
 	}
 	screen_sort(screen, means, shown, count);
@@ -434,12 +447,16 @@ static size_t put_view(struct buffer *to, const struct summary *s, const struct 
 	for (size_t i = 0; i < count - more; i++)
 		put_line(&t, s, &screen->lines[shown[i]]);
 	buffer_puts(to, "\n");
+	if (!count)
+		buffer_printf(to, "%s\n", uncore_view_title(view));
 	table_print(&t, to);
 	table_free(&t);
 	if (more)
-		buffer_printf(to, "  %zu more: -j or --csv prints all\n", more);
+		buffer_printf(to, "  %zu more: -j, --csv or a view such as pcie prints all\n", more);
 	if (idle)
 		buffer_printf(to, "  %zu idle in all intervals\n", idle);
+	if (empty)
+		buffer_printf(to, "  %zu without a value\n", empty);
 	free(shown);
 	return end;
 }
@@ -513,7 +530,7 @@ static bool needs_reason(const struct summary *s, size_t i)
 static bool said_before(const struct summary *s, size_t i)
 {
 	for (size_t k = 0; k < i; k++)
-		if (cli_same(s->all[k].reason, s->all[i].reason))
+		if (!row_of(s, k)->extra && cli_same(s->all[k].reason, s->all[i].reason))
 			return true;
 	return false;
 }
@@ -528,7 +545,7 @@ static void put_reasons(struct buffer *to, const struct summary *s)
 		const struct uncore_row *row = row_of(s, i);
 		auto_buffer place = {0};
 
-		if (!needs_reason(s, i) || said_before(s, i))
+		if (row->extra || !needs_reason(s, i) || said_before(s, i))
 			continue;
 		more += shown == REASONS_SHOWN;
 		if (shown == REASONS_SHOWN)
@@ -552,9 +569,12 @@ static void put_head(struct buffer *to, const struct summary *s)
 	char begin[DATE_ROOM], end[DATE_ROOM], sockets[SOCKETS_ROOM], cpu[CPU_ROOM];
 	const struct replay *replay = s->cli->replay;
 	const char *host = cli_host(s->cli);
-	size_t doubtful = 0, missing = 0;
+	size_t doubtful = 0, missing = 0, rows = 0;
 
 	for (size_t i = 0; i < s->count; i++) {
+		if (row_of(s, i)->extra)
+			continue;
+		rows++;
 		doubtful += s->all[i].doubtful > 0;
 		missing += s->all[i].intervals == 0;
 	}
@@ -572,7 +592,7 @@ static void put_head(struct buffer *to, const struct summary *s)
 		      (unsigned long long)s->missed);
 	buffer_printf(to,
 		      "Quality   %zu rows: %zu with partial or suspect values, %zu without any\n",
-		      s->count, doubtful, missing);
+		      rows, doubtful, missing);
 	if (s->longest_stride > 1)
 		buffer_printf(to, "P50, P99  of one in %llu intervals\n",
 			      (unsigned long long)s->longest_stride);
@@ -616,7 +636,8 @@ static int print(void *context)
 		return CLI_OK;
 	finish(s);
 	for (size_t i = 0; s->output && i < s->count; i++)
-		print_record(s, &out, i);
+		if (!row_of(s, i)->extra)
+			print_record(s, &out, i);
 	if (!s->output)
 		print_text(s, &text);
 	out_free(&out);
@@ -645,7 +666,7 @@ int summary_run(struct cli *cli, bool more, int argc, char **argv)
 	struct summary s = {.cli = cli, .more = more};
 	struct sink sink = {.context = &s, .notes = true, .take = take, .end_run = print};
 	struct sink *const sinks[] = {&sink, NULL};
-	struct request request = {.as_recorded = true};
+	struct request request = {.as_recorded = true, .extra = true};
 	struct uncore_monitor *m;
 	int status;
 

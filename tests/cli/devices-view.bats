@@ -504,3 +504,47 @@ media_c6 0x1000000000000001' ]
 	expect 0 "$UNCORE" --root "$tree" topo
 	[[ $output != *'counts itself: i915'$'\n'* ]]
 }
+
+# rows_of: of the records of standard input, which rows there are, and whether they have a value.
+rows_of() {
+	jq -r 'select(.name) | "\(.name) \(.family) \(.socket) \(.channel) \(.port) \(.pmu) \(.role) \(.value != null) \(.verdict)"' | sort -u
+}
+
+# views_of_recording SOURCE: each view shows the same rows of a default recording as of the machine.
+views_of_recording() {
+	local view rows file=$BATS_TEST_TMPDIR/night.db
+
+	rm -f "$file"
+	expect 0 "$UNCORE" --source "$1" record "$file" -I 1s -n 2
+	for view in pcie mem link power 'pcie --ends' 'link --per-link'; do
+		# shellcheck disable=SC2086 # words
+		expect 0 "$UNCORE" --source "$1" $view -I 1s -n 1 -j
+		rows=$(rows_of <<<"$output")
+		# shellcheck disable=SC2086 # words
+		expect 0 "$UNCORE" report "$file" $view -j
+		[ "$(rows_of <<<"$output")" = "$rows" ] || fail "$1 $view: $(diff <(echo "$rows") <(rows_of <<<"$output"))"
+	done
+	# What a first look shows of a machine: the lines without numbers, and without those at rest.
+	expect 0 "$UNCORE" --source "$1"
+	rows=$(awk '/^(Memory of GPUs|Power) / { on = 1; next } /^[A-Z?]/ || !NF { on = 0 } on { print $1 }' <<<"$output")
+	[[ $rows == *nvidia_gpu_0*nvidia_gpu_0* ]] || fail 'the first look has no GPU'
+	expect 0 "$UNCORE" report "$file"
+	[ "$(awk '/^(Memory of GPUs|Power) / { on = 1; next } !NF { on = 0 } on && $1 != "OF" { print $1 }' <<<"$output")" = "$rows" ] || fail "$1: $rows"
+	expect 0 "$UNCORE" report "$file" --html
+	[[ $output == *nvidia_gpu_0* && $output == *device.memory.bandwidth* ]] || fail "$1: the page"
+	expect 0 "$UNCORE" report "$file" top
+	shows 'device.memory.bandwidth'
+}
+
+@test "a default recording has what the views show of devices" {
+	[[ $("$UNCORE" --help) == *' record '* ]] || skip 'built without record'
+	views_of_recording "$SPR_DEVICES"
+	views_of_recording "$ZEN4_DEVICES"
+	views_of_recording "$T410_DEVICES"
+	views_of_recording "$GRACE_DEVICES"
+	# The rows of the picture are not among the records, and are in no sum.
+	expect 0 "$UNCORE" --source "$SPR_DEVICES" record "$BATS_TEST_TMPDIR/spr.db" -I 1s -n 2
+	expect 0 "$UNCORE" report "$BATS_TEST_TMPDIR/spr.db" -j
+	[ "$(jq -r 'select(.name) | [.name, .family, .socket, .channel, .port, .pmu, .role] | join(" ")' <<<"$output" | sort | uniq -d)" = '' ] || fail 'twice'
+	[ "$(jq -r 'select(.role == "sum" and .name == "pcie.inbound.read.bandwidth") | .mean' <<<"$output")" = 74120000000 ] || fail 'the sum'
+}

@@ -496,7 +496,7 @@ above() {
 @test "invalid conditions and options are refused" {
 	local text
 
-	for text in '' memory.bandwidth 'memory.bandwidth = 5' 'memory.bandwidth > x' 'memory.bandwidth > 5 GB/s' \
+	for text in '' memory.bandwidth 'memory.bandwidth = 5' 'memory.bandwidth > x' 'memory.bandwidth > 5 GB/s 3' \
 		'memory.bandwidth > 5 % for' 'memory.bandwidth > 5 for 2ms 3' 'memory.bandwidth > nan' \
 		'memory.bandwidth < NAN(1)' 'memory.bandwidth > inf' 'memory.bandwidth > -infinity %' \
 		'memory.bandwidth > 1e400' 'memory.bandwidth > 0x10' 'memory.bandwidth > +-1' 'memory.bandwidth > -1' \
@@ -506,10 +506,10 @@ above() {
 	done
 	for text in 2parsecs 1.2.3s nan 1e3s 0x10s; do
 		expect 2 fly --flight 1s --when "memory.bandwidth > 5 for $text" --interval-count 1
-		[[ $stderr == *"--when: '$text' "* ]] || fail "$text"
+		[[ $stderr == *"for: '$text' "* ]] || fail "$text"
 	done
 	expect 2 fly --flight 1s --when 'other.bandwidth > 5' --interval-count 1
-	[[ $stderr == *"no row of 'other.bandwidth' is counted"* ]] || fail 'the sentence'
+	[[ $stderr == *"no metric of the catalogue is named 'other.bandwidth'"* ]] || fail 'the sentence'
 	expect 2 "$UNCORE" --source "$SIM_SPR" record -o l.uncore -I 1ms -M memory.read.latency --interval-count 1 \
 		--flight 1s --when 'memory.read.latency > 5 %'
 	[[ $stderr == *"no row of 'memory.read.latency' has a ceiling"* ]] || fail 'the sentence'
