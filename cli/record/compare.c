@@ -23,32 +23,45 @@ static double student(double z, double freedom)
 	       (3 * z7 + 19 * z5 + 17 * z3 - 15 * z) / (384 * freedom * freedom * freedom);
 }
 
-static double mean_of(const double *values, size_t count)
+static double weight_of(const struct values *v, size_t i)
+{
+	return v->weights ? v->weights[i] : 1;
+}
+
+/* The mean of `count` values from `first` on, and the sum of their weights. */
+static double mean_of(const struct values *v, size_t first, size_t count, double *weight)
 {
 	double sum = 0;
 
-	for (size_t i = 0; i < count; i++)
-		sum += values[i];
-	return count ? sum / (double)count : (double)NAN;
+	*weight = 0;
+	for (size_t i = first; i < first + count; i++) {
+		if (weight_of(v, i) > 0)
+			sum += v->values[i] * weight_of(v, i);
+		*weight += weight_of(v, i);
+	}
+	return *weight > 0 ? sum / *weight : (double)NAN;
 }
 
-/* The sum of squares around the mean. */
-static double squares(const double *values, size_t count, double mean)
+/* The standard deviation of the values around the mean. */
+static double deviation_of(const struct values *v, double mean, double weight)
 {
 	double sum = 0;
 
-	for (size_t i = 0; i < count; i++)
-		sum += (values[i] - mean) * (values[i] - mean);
-	return sum;
+	for (size_t i = 0; i < v->count; i++)
+		sum += weight_of(v, i) * (v->values[i] - mean) * (v->values[i] - mean);
+	return v->count > 1 && weight > 0
+		       ? sqrt(sum / weight * (double)v->count / (double)(v->count - 1))
+		       : 0;
 }
 
-static void describe(struct series *s, const double *values, size_t count)
+static void describe(struct series *s, const struct values *v)
 {
-	size_t length = (count + MOST_BLOCKS - 1) / MOST_BLOCKS, blocks;
-	double means[MOST_BLOCKS], mean, sum, correlation;
+	size_t count = v->count, length = (count + MOST_BLOCKS - 1) / MOST_BLOCKS, blocks;
+	double means[MOST_BLOCKS], weights[MOST_BLOCKS], mean, weight, sum, correlation;
 
-	*s = (struct series){.mean = mean_of(values, count)};
-	s->deviation = count > 1 ? sqrt(squares(values, count, s->mean) / (double)(count - 1)) : 0;
+	*s = (struct series){0};
+	s->mean = mean_of(v, 0, count, &weight);
+	s->deviation = deviation_of(v, s->mean, weight);
 	if (count < COMPARE_LEAST)
 		return;
 	for (;; length *= 2) {
@@ -56,12 +69,18 @@ static void describe(struct series *s, const double *values, size_t count)
 
 		blocks = count / length;
 		for (size_t i = 0; i < blocks; i++)
-			means[i] = mean_of(values + first + i * length, length);
-		mean = mean_of(means, blocks);
-		sum = squares(means, blocks, mean);
-		correlation = 0;
+			means[i] = mean_of(v, first + i * length, length, &weights[i]);
+		mean = mean_of(&(struct values){means, weights, blocks}, 0, blocks, &weight);
+		/* What each block adds to the error of the mean */
+		sum = correlation = 0;
+		for (size_t i = 0; i < blocks; i++) {
+			means[i] = weights[i] > 0 ? (means[i] - mean) * weights[i] / weight *
+							    (double)blocks
+						  : 0;
+			sum += means[i] * means[i];
+		}
 		for (size_t i = 0; i + 1 < blocks; i++)
-			correlation += (means[i] - mean) * (means[i + 1] - mean);
+			correlation += means[i] * means[i + 1];
 		/* Corrects the bias of an estimate from few blocks. */
 		correlation = sum > 0 ? correlation / sum + 1 / (double)blocks : 0;
 		if (correlation <= INDEPENDENT || blocks / 2 < LEAST_BLOCKS)
@@ -74,21 +93,20 @@ static void describe(struct series *s, const double *values, size_t count)
 	s->freedom = fmax(2, (double)(blocks - 1) * (1 - correlation) / (1 + correlation));
 }
 
-void compare_series(struct comparison *c, const double *a, size_t a_count, const double *b,
-		    size_t b_count)
+void compare_series(struct comparison *c, const struct values *a, const struct values *b)
 {
 	double difference, variance, freedom, scale, deviation;
 
 	*c = (struct comparison){.verdict = VERDICT_UNKNOWN};
-	describe(&c->a, a, a_count);
-	describe(&c->b, b, b_count);
+	describe(&c->a, a);
+	describe(&c->b, b);
 	difference = c->b.mean - c->a.mean;
 	variance = c->a.variance + c->b.variance;
 	scale = fabs(c->a.mean);
 	deviation = sqrt(variance);
 	c->change = scale > 0 ? difference / scale : (double)NAN;
 	c->error = (double)NAN;
-	if (a_count < COMPARE_LEAST || b_count < COMPARE_LEAST) {
+	if (a->count < COMPARE_LEAST || b->count < COMPARE_LEAST) {
 		c->reason = "fewer than 20 intervals have a value";
 		return;
 	}

@@ -16,6 +16,13 @@ enum verdict {
 	VERDICT_UNKNOWN,
 };
 
+/* The values of intervals, and what each counts in a mean: the length of its interval, or of a
+ * quotient its divisor. `weights` may be NULL: all count the same. */
+struct values {
+	const double *values, *weights;
+	size_t count;
+};
+
 struct series {
 	double mean;
 	double deviation;   /* standard deviation of the values of intervals */
@@ -35,7 +42,6 @@ struct comparison {
 /* Welch's test at 99 % on block means. Neighbouring intervals are correlated, so that an error from
  * their number alone would be too small: blocks are made longer until their means are nearly
  * independent. */
-void compare_series(struct comparison *c, const double *a, size_t a_count, const double *b,
-		    size_t b_count);
+void compare_series(struct comparison *c, const struct values *a, const struct values *b);
 
 #endif

@@ -12,6 +12,8 @@
 #include "record/compare.h"
 #include "record/machines.h"
 
+#define CONSTANT 1e-9 /* the rounding of a mean */
+
 enum { KEY_PER_SOCKET = 0x100, KEY_PER_CHANNEL, KEY_PER_PORT, KEY_NO_MERGE, KEY_REGION };
 
 /* The values of one row in both recordings, perhaps of two families. */
@@ -19,8 +21,10 @@ struct compared {
 	char *name, *families[2], *place, *unit, *filter;
 	bool there[2];    /* that recording has the row */
 	char *reasons[2]; /* why it has no value there; NULL: it has one, or there is no reason */
-	double *values[2];
+	double *values[2], *weights[2]; /* of intervals */
 	size_t counts[2], rooms[2];
+	struct comparison result;
+	size_t reason; /* the number of its reason among all; 0: none */
 };
 
 struct diff {
@@ -88,7 +92,7 @@ static struct compared *find_row(struct diff *d, int side, size_t expected,
 	return found;
 }
 
-static void add_value(struct compared *c, int side, double value)
+static void add_value(struct compared *c, int side, double value, double weight)
 {
 	if (!isfinite(value))
 		return;
@@ -96,7 +100,10 @@ static void add_value(struct compared *c, int side, double value)
 		c->rooms[side] = c->rooms[side] ? 2 * c->rooms[side] : 256;
 		c->values[side] =
 			cli_realloc(c->values[side], c->rooms[side], sizeof(*c->values[side]));
+		c->weights[side] =
+			cli_realloc(c->weights[side], c->rooms[side], sizeof(*c->weights[side]));
 	}
+	c->weights[side][c->counts[side]] = weight;
 	c->values[side][c->counts[side]++] = value;
 }
 
@@ -104,9 +111,10 @@ static void add_value(struct compared *c, int side, double value)
 static void add_sample(struct diff *d, int side, const struct uncore_sample *sample,
 		       uint64_t interval_ns)
 {
+	const uint64_t length_ns = uncore_sample_end_ns(sample) - uncore_sample_begin_ns(sample);
 	char unit[OUT_UNIT_ROOM];
 
-	if (uncore_sample_end_ns(sample) - uncore_sample_begin_ns(sample) < interval_ns / 2)
+	if (length_ns < interval_ns / 2)
 		return;
 	for (size_t i = 0; i < uncore_sample_count(sample); i++) {
 		const struct uncore_row *row = uncore_sample_row(sample, i);
@@ -114,7 +122,8 @@ static void add_sample(struct diff *d, int side, const struct uncore_sample *sam
 		struct compared *c = find_row(d, side, i, row);
 
 		add_value(c, side,
-			  row->query->family ? row->value : row->rate * out_rate_unit(row, unit));
+			  row->query->family ? row->value : row->rate * out_rate_unit(row, unit),
+			  isfinite(row->weight) ? row->weight : (double)length_ns / 1e9);
 		if (!c->counts[side] && !c->reasons[side])
 			c->reasons[side] = cli_copy(row->reason);
 	}
@@ -203,8 +212,11 @@ static void share_cell(struct table *t, const char *sign, double share)
 		table_cell(t, "-");
 }
 
-static void text_row(struct table *t, const struct compared *row, const struct comparison *c)
+/* `numbered`: there are several reasons, which stand below the table. */
+static void text_row(struct table *t, const struct compared *row, bool numbered)
 {
+	const struct comparison *c = &row->result;
+
 	table_cell(t, "%s", row->name);
 	table_cell(t, "%s%s%s", row->place, row->filter ? ", " : "",
 		   row->filter ? row->filter : "");
@@ -212,8 +224,17 @@ static void text_row(struct table *t, const struct compared *row, const struct c
 	value_cell(t, c->b.mean, row->unit);
 	share_cell(t, "", c->change);
 	share_cell(t, "±", c->error);
-	table_cell(t, "%s", verdicts[c->verdict]);
-	table_end_row(t, c->reason);
+	if (numbered && row->reason)
+		table_cell(t, "%s (%zu)", verdicts[c->verdict], row->reason);
+	else
+		table_cell(t, "%s", verdicts[c->verdict]);
+	table_end_row(t, NULL);
+}
+
+static void compare_row(const struct compared *row, struct comparison *c)
+{
+	compare_series(c, &(struct values){row->values[0], row->weights[0], row->counts[0]},
+		       &(struct values){row->values[1], row->weights[1], row->counts[1]});
 }
 
 /* Why one recording has no value of a row that the other one has. */
@@ -272,7 +293,7 @@ static void put_only(const struct diff *d, int side, struct buffer *to)
 		if (side_without(row) != !side)
 			continue;
 		why = why_only(d, row, !side);
-		compare_series(&c, row->values[0], row->counts[0], row->values[1], row->counts[1]);
+		compare_row(row, &c);
 		table_cell(&t, "%s", row->name);
 		table_cell(&t, "%s%s%s", row->place, row->filter ? ", " : "",
 			   row->filter ? row->filter : "");
@@ -294,8 +315,9 @@ static void add_settings(struct diff *d)
 		struct comparison c;
 		auto_buffer name = {0};
 
-		compare_series(&c, row->values[0], row->counts[0], row->values[1], row->counts[1]);
-		if (strcmp(row->unit, "Hz") != 0 || c.a.deviation != 0 || c.b.deviation != 0)
+		compare_row(row, &c);
+		if (strcmp(row->unit, "Hz") != 0 || c.a.deviation > CONSTANT * c.a.mean ||
+		    c.b.deviation > CONSTANT * c.b.mean)
 			continue;
 		buffer_printf(&name, "%s, %s", row->name, row->place);
 		for (int side = 0; side < 2; side++)
@@ -326,6 +348,45 @@ static json_t *row_document(const struct compared *row, const struct comparison 
 		{"verdict", value_text(verdicts[c->verdict])}, {"reason", value_text(c->reason)}));
 }
 
+/* Compares all rows, and numbers the reasons of those in the table. Returns their number. */
+static size_t compare_all(struct diff *d)
+{
+	size_t reasons = 0;
+
+	for (size_t i = 0; i < d->row_count; i++) {
+		struct compared *row = &d->rows[i];
+
+		compare_row(row, &row->result);
+		if (side_without(row) >= 0) {
+			row->result.reason = why_only(d, row, side_without(row));
+			continue;
+		}
+		for (size_t k = 0; k < i && row->result.reason && !row->reason; k++)
+			if (cli_same(d->rows[k].result.reason, row->result.reason))
+				row->reason = d->rows[k].reason;
+		if (row->result.reason && !row->reason)
+			row->reason = ++reasons;
+	}
+	return reasons;
+}
+
+/* Each reason once, below the table. */
+static void put_reasons(const struct diff *d, size_t reasons, struct buffer *to)
+{
+	size_t shown = 0;
+
+	for (size_t i = 0; i < d->row_count; i++) {
+		const struct compared *row = &d->rows[i];
+
+		if (row->reason != shown + 1)
+			continue;
+		shown++;
+		if (reasons > 1)
+			buffer_printf(to, "(%zu) ", shown);
+		buffer_printf(to, "%s: %s\n", verdicts[row->result.verdict], row->result.reason);
+	}
+}
+
 static int print(struct diff *d)
 {
 	static const struct table_column columns[] = {
@@ -334,6 +395,7 @@ static int print(struct diff *d)
 		{"CHANGE", TABLE_RIGHT}, {"AT 95 %", TABLE_RIGHT},
 		{"VERDICT", 0},          {NULL, 0},
 	};
+	const size_t reasons = compare_all(d);
 	json_t *rows = json_array();
 	struct buffer text = {0};
 	struct table t;
@@ -346,16 +408,12 @@ static int print(struct diff *d)
 	if (!d->output)
 		facts_print(&d->machines[0], &d->machines[1], &text);
 	for (size_t i = 0; i < d->row_count; i++) {
-		struct compared *row = &d->rows[i];
-		struct comparison c;
+		const struct compared *row = &d->rows[i];
 
-		compare_series(&c, row->values[0], row->counts[0], row->values[1], row->counts[1]);
-		if (side_without(row) >= 0)
-			c.reason = why_only(d, row, side_without(row));
 		if (d->output)
-			json_push(rows, row_document(row, &c));
+			json_push(rows, row_document(row, &row->result));
 		else if (side_without(row) < 0)
-			text_row(&t, row, &c);
+			text_row(&t, row, reasons > 1);
 	}
 	if (d->output) {
 		text.len = 0;
@@ -371,6 +429,7 @@ static int print(struct diff *d)
 			&text);
 	} else {
 		table_print(&t, &text);
+		put_reasons(d, reasons, &text);
 		put_only(d, 0, &text);
 		put_only(d, 1, &text);
 	}
@@ -479,6 +538,8 @@ int cmd_diff(struct cli *cli, int argc, char **argv)
 		free(c->filter);
 		free(c->values[0]);
 		free(c->values[1]);
+		free(c->weights[0]);
+		free(c->weights[1]);
 	}
 	for (int side = 0; side < 2; side++) {
 		facts_free(&d.machines[side]);

@@ -119,14 +119,14 @@ static void for_each(const struct facts *a, const struct facts *b,
 
 struct printed {
 	struct table table;
-	struct buffer same;
+	struct buffer same, unknown;
 	size_t same_links;
 };
 
 static void put_fact(void *context, const char *name, const char *in_a, const char *in_b)
 {
 	struct printed *p = context;
-	bool unknown = in_a && in_b && (!strcmp(in_a, UNKNOWN) || !strcmp(in_b, UNKNOWN));
+	struct buffer *list = in_a && strcmp(in_a, UNKNOWN) == 0 ? &p->unknown : &p->same;
 
 	if (!cli_same(in_a, in_b)) {
 		table_cell(&p->table, "%s", name);
@@ -136,8 +136,7 @@ static void put_fact(void *context, const char *name, const char *in_a, const ch
 	} else if (strncmp(name, "PCIe ", 5) == 0) {
 		p->same_links++;
 	} else {
-		buffer_printf(&p->same, "%s%s%s", p->same.len ? ", " : "", name,
-			      unknown ? " (unknown)" : "");
+		buffer_printf(list, "%s%s", list->len ? ", " : "", name);
 	}
 }
 
@@ -157,9 +156,14 @@ void facts_print(const struct facts *a, const struct facts *b, struct buffer *to
 		buffer_puts(to, "Same:");
 		buffer_wrap(to, 6, text_columns(), p.same.data);
 	}
+	if (p.unknown.len) {
+		buffer_puts(to, "Unknown of both:");
+		buffer_wrap(to, 6, text_columns(), p.unknown.data);
+	}
 	buffer_puts(to, "\n");
 	table_free(&p.table);
 	buffer_free(&p.same);
+	buffer_free(&p.unknown);
 }
 
 static void push_fact(void *context, const char *name, const char *in_a, const char *in_b)

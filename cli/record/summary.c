@@ -452,7 +452,8 @@ static size_t put_view(struct buffer *to, const struct summary *s, const struct 
 	table_print(&t, to);
 	table_free(&t);
 	if (more)
-		buffer_printf(to, "  %zu more: -j, --csv or a view such as pcie prints all\n", more);
+		buffer_printf(to, "  %zu more: -j, --csv or a view such as pcie prints all\n",
+			      more);
 	if (idle)
 		buffer_printf(to, "  %zu idle in all intervals\n", idle);
 	if (empty)

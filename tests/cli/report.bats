@@ -371,3 +371,24 @@ shows_missed() {
 		fail "$(jq -c '[.interval, .missed]' rows)"
 	grep -qF "$(jq -s 'map(.missed) | add' rows) intervals were missed when this was recorded" said || fail "$(<said)"
 }
+
+# A mean of latencies is one of requests, and of bandwidths one of time, as in the summary: not of intervals.
+@test "diff: means are those of the summary, a reason is printed once, and unknown facts are not the same" {
+	local wanted
+
+	record_sim() {
+		expect 0 "$UNCORE" --source "$SIM_SPR" record "$1" mem -I 1s -n 3
+	}
+
+	record_sim a.db
+	record_sim b.db
+	expect 0 "$UNCORE" report a.db -j
+	wanted=$(jq -r 'select(.name and .channel == null and .socket == null) | "\(.name) \(.mean | log * 1e6 | round)"' <<<"$output" | sort -u)
+	[[ $wanted == *memory.read.latency* ]] || fail 'no latency'
+	expect 0 "$UNCORE" diff a.db b.db -j
+	[ "$(jq -r '.changes[] | "\(.name) \(.a.mean | log * 1e6 | round)"' <<<"$output" | sort -u)" = "$wanted" ] || fail "$wanted"
+	expect 0 "$UNCORE" diff a.db b.db
+	[ "$(grep -c 'fewer than 20 intervals have a value' <<<"$output")" -eq 1 ] || fail 'once'
+	shows $'\ncannot tell: fewer than 20' $'\nSame: CPU, [^\n]*NUMA nodes' $'\nUnknown of both: kernel, BIOS, '
+	[[ $output != *'(unknown)'* ]]
+}
