@@ -12,6 +12,7 @@
 struct loop {
 	struct cli *cli;
 	const struct request *request;
+	struct request planned; /* what the monitor counts: `request`, or another one of a sink */
 	struct sink *const *sinks;
 	struct ticker ticker;
 	struct uncore_monitor *monitor;
@@ -209,6 +210,70 @@ static int take_wake(struct loop *l, enum wake *wake)
 	return status;
 }
 
+/* ---- another request ---- */
+
+/* Counts with this monitor from now on, in place of the one that counted until now. */
+static int change_monitor(struct loop *l, struct uncore_monitor *m)
+{
+	int err, status = CLI_OK;
+
+	cli_set_running(m);
+	uncore_monitor_free(l->monitor);
+	l->monitor = m;
+	l->notes = uncore_monitor_note_count(m);
+	err = uncore_monitor_open(m);
+	if (!err)
+		err = uncore_monitor_start(m);
+	if (err)
+		return cli_fail(l->cli, err);
+	for (struct sink *const *s = l->sinks; !status && *s; s++) {
+		if ((*s)->opened)
+			status = (*s)->opened((*s)->context, m);
+		if (!status && (*s)->start)
+			status = (*s)->start((*s)->context, true);
+	}
+	return status ? status : l->ticker.kind->start(&l->ticker, true);
+}
+
+/* Plans the next request while the present one still counts, since a plan can fail. If the
+ * counters do not open, those of the present request are opened again. */
+static int plan_again(struct loop *l, const struct sink *s, const struct request *next)
+{
+	struct uncore_monitor *m;
+	auto_free char *why = NULL;
+	int status;
+
+	if (plan_make(l->cli, next, false, &m)) {
+		why = cli_copy(uncore_error(l->cli->u));
+		s->planned_again(s->context, why);
+		return CLI_OK;
+	}
+	status = change_monitor(l, m);
+	if (!status) {
+		l->planned = *next;
+		s->planned_again(s->context, NULL);
+		return CLI_OK;
+	}
+	why = cli_copy(uncore_error(l->cli->u));
+	s->planned_again(s->context, why);
+	status = plan_make(l->cli, &l->planned, false, &m);
+	return status ? status : change_monitor(l, m);
+}
+
+static int take_next_request(struct loop *l)
+{
+	int status = CLI_OK;
+
+	for (struct sink *const *s = l->sinks; !status && *s; s++) {
+		const struct request *next =
+			(*s)->next_request ? (*s)->next_request((*s)->context) : NULL;
+
+		if (next)
+			status = plan_again(l, *s, next);
+	}
+	return status;
+}
+
 /* Windows until the end; the last one may be shorter. Counters are read before they are stopped:
  * the window would be longer than the time counted in it. */
 static int count_windows(struct loop *l)
@@ -221,6 +286,8 @@ static int count_windows(struct loop *l)
 	while (!status && wake <= WAKE_RESUME && l->windows < most) {
 		wake = l->ticker.kind->wait(&l->ticker);
 		status = take_wake(l, &wake);
+		if (!status && wake == WAKE_TICK && l->enabled)
+			status = take_next_request(l);
 	}
 	if (!status && !l->started)
 		cli_error("the run ended before the delay (-D) was over: nothing was counted");
@@ -409,8 +476,12 @@ static bool begins(struct loop *l, uint64_t runs)
 int loop_run(struct cli *cli, const struct request *request, struct sink *const *sinks,
 	     struct uncore_monitor *m)
 {
-	struct loop l = {
-		.cli = cli, .request = request, .sinks = sinks, .monitor = m, .prints_notes = true};
+	struct loop l = {.cli = cli,
+			 .request = request,
+			 .planned = *request,
+			 .sinks = sinks,
+			 .monitor = m,
+			 .prints_notes = true};
 	int status;
 
 	for (struct sink *const *s = sinks; *s; s++)

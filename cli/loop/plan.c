@@ -258,7 +258,7 @@ static int add_all(struct cli *cli, const struct request *request, struct uncore
 		status = cli_fail(cli, err);
 	else if (request->preset)
 		status = add_any(cli, request, m, level, request->preset->metrics);
-	else if (!request->query_count && !request->preset_count)
+	else if (request->headline || (!request->query_count && !request->preset_count))
 		status = cli->replay ? add_recorded(cli, request, m, level)
 				     : add_headline(cli, request, m, level);
 	return status ? status : add_queries(cli, request, m, level);

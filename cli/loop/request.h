@@ -28,6 +28,7 @@ struct request {
 		unsigned levels;
 	} presets[REQUEST_PRESETS];
 	size_t preset_count;
+	bool headline;                /* the headline metrics beside queries and presets, too */
 	const struct command *preset; /* counting fails unless one of its patterns can be counted */
 	bool viewed;                  /* the preset is a view of the command's one */
 	struct request_filter {

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "loop/control.h"
+#include "loop/request.h"
 #include "uncore.h"
 
 /* An interval that has ended, or the total of all. */
@@ -54,6 +55,11 @@ struct sink {
 	/* Counting has begun, or goes on after a pause. */
 	int (*start)(void *context, bool again);
 	int (*take)(void *context, const struct frame *f);
+	/* An interval was taken: another request that is to be counted from now on; NULL: none. Its
+	 * schedule is the same, and it must stay until the next call of planned_again(). */
+	const struct request *(*next_request)(void *context);
+	/* It is counted now; or `why` it cannot be, so that the one before is counted on. */
+	void (*planned_again)(void *context, const char *why);
 	/* A short sample has ended within an interval. */
 	void (*short_sample)(void *context);
 	/* A command was received. After `disable` the interval has ended, and start() follows when

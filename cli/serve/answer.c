@@ -86,7 +86,7 @@ static struct MHD_Response *constant_response(const char *text)
 static enum MHD_Result answer_with(struct http *h, struct MHD_Connection *connection, unsigned code,
 				   struct MHD_Response *response, const char *type)
 {
-	const bool good = code == MHD_HTTP_OK;
+	const bool good = code == MHD_HTTP_OK || code == MHD_HTTP_ACCEPTED;
 	enum MHD_Result result;
 
 	if (!response)
@@ -105,6 +105,8 @@ static enum MHD_Result answer_with(struct http *h, struct MHD_Connection *connec
 		MHD_add_response_header(response, "Content-Security-Policy", PAGE_POLICY);
 	if (code == MHD_HTTP_METHOD_NOT_ALLOWED)
 		MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, "GET, HEAD");
+	if (code == MHD_HTTP_TOO_MANY_REQUESTS)
+		MHD_add_response_header(response, MHD_HTTP_HEADER_RETRY_AFTER, "60");
 	if (code == MHD_HTTP_UNAUTHORIZED)
 		MHD_add_response_header(response, MHD_HTTP_HEADER_WWW_AUTHENTICATE,
 					"Basic realm=\"uncore\", charset=\"UTF-8\"");
@@ -207,14 +209,123 @@ static enum MHD_Result count_body(void *context, enum MHD_ValueKind kind, const 
 	return MHD_YES;
 }
 
-/* A request must have no body. If two headers give its length, a proxy may see another end of it,
- * and take the rest for another request (request smuggling). */
+/* A request must have no body, except to change a choice. If two headers give its length, a proxy
+ * may see another end of it, and take the rest for another request (request smuggling). */
 static bool has_body(struct MHD_Connection *connection)
 {
 	unsigned bodies = 0;
 
 	MHD_get_connection_values(connection, MHD_HEADER_KIND, count_body, &bodies);
 	return bodies > 1;
+}
+
+/* Whether it has a body of a length that is given once. */
+static bool has_one_length(struct MHD_Connection *connection)
+{
+	const char *length = MHD_lookup_connection_value(connection, MHD_HEADER_KIND,
+							 MHD_HTTP_HEADER_CONTENT_LENGTH);
+	unsigned bodies = 0;
+
+	MHD_get_connection_values(connection, MHD_HEADER_KIND, count_body, &bodies);
+	return length && *length && !length[strspn(length, "0123456789")] && bodies == 2;
+}
+
+/* ---- choices ---- */
+
+static const char *header(struct MHD_Connection *connection, const char *name)
+{
+	return MHD_lookup_connection_value(connection, MHD_HEADER_KIND, name);
+}
+
+/* Whether the request can be one of a page of another site (CSRF). Browsers send Origin with each
+ * POST. */
+static bool is_foreign(struct MHD_Connection *connection)
+{
+	const char *host = header(connection, MHD_HTTP_HEADER_HOST);
+	const char *origin = header(connection, MHD_HTTP_HEADER_ORIGIN);
+	const char *site = header(connection, "Sec-Fetch-Site");
+	const char *name = origin ? strstr(origin, "://") : NULL;
+
+	return (site && strcmp(site, "same-origin") != 0) ||
+	       (origin && (!name || !host || strcasecmp(name + 3, host) != 0));
+}
+
+/* Why the headers of a request that changes a choice are refused, with the status; NULL: they are
+ * not. A form of another site cannot send JSON; a script cannot either, as OPTIONS is refused. */
+static const char *refuse_change(struct MHD_Connection *connection, unsigned *code)
+{
+	const char *type = header(connection, MHD_HTTP_HEADER_CONTENT_TYPE);
+	size_t len = type ? strcspn(type, "; ") : 0;
+
+	*code = MHD_HTTP_BAD_REQUEST;
+	if (!has_one_length(connection))
+		return "a change needs a body, and one Content-Length\n";
+	*code = MHD_HTTP_FORBIDDEN;
+	if (is_foreign(connection))
+		return "a page of another site cannot change what is counted; a proxy must pass "
+		       "the Host header\n";
+	*code = MHD_HTTP_UNSUPPORTED_MEDIA_TYPE;
+	return is_word("application/json", strlen("application/json"), type ? type : "", len)
+		       ? NULL
+		       : "a change needs Content-Type: application/json\n";
+}
+
+static enum MHD_Result answer_choices(struct http *h, struct MHD_Connection *connection,
+				      unsigned code)
+{
+	struct buffer text = {0};
+	struct MHD_Response *response;
+
+	json_print(choices_document(h->setup.choices), JSON_COMPACT, &text);
+	response = document_response(h, &text);
+	return response ? answer_with(h, connection, code, response, "application/json")
+			: answer_error(h, connection, MHD_HTTP_SERVICE_UNAVAILABLE,
+				       "too many clients do not read\n");
+}
+
+static enum MHD_Result change_choice(struct http *h, struct MHD_Connection *connection)
+{
+	struct connection *c = connection_of(connection);
+	enum choices_answer taken = c->body_len > sizeof(c->body)
+					    ? CHOICES_MALFORMED
+					    : choices_ask(h->setup.choices, c->body, c->body_len);
+
+	switch (taken) {
+	case CHOICES_UNKNOWN:
+		return answer_error(h, connection, MHD_HTTP_NOT_FOUND,
+				    "no such choice; see /api/v1/choices\n");
+	case CHOICES_TOO_MANY:
+		return answer_error(h, connection, MHD_HTTP_TOO_MANY_REQUESTS,
+				    "there were too many changes in the last minute\n");
+	case CHOICES_MALFORMED:
+		return answer_error(h, connection, MHD_HTTP_BAD_REQUEST,
+				    "the body must be {\"choice\": \"NAME\", \"on\": true}\n");
+	default:
+		return answer_choices(h, connection, MHD_HTTP_ACCEPTED);
+	}
+}
+
+/* libmicrohttpd calls it for the headers, for each piece of the body, and at its end. */
+static enum MHD_Result take_change(struct http *h, struct MHD_Connection *connection,
+				   const char *piece, size_t *len, bool first)
+{
+	struct connection *c = connection_of(connection);
+	unsigned code;
+	const char *why;
+
+	if (first) {
+		c->body_len = 0;
+		why = refuse_change(connection, &code);
+		return why ? answer_error(h, connection, code, why) : MHD_YES;
+	}
+	if (!*len)
+		return change_choice(h, connection);
+	if (c->body_len + *len <= sizeof(c->body))
+		memcpy(c->body + c->body_len, piece, *len);
+	c->body_len =
+		c->body_len + *len <= sizeof(c->body) ? c->body_len + *len : sizeof(c->body) + 1;
+	*len = 0;
+	return MHD_YES;
 }
 
 static enum MHD_Result answer_path(struct http *h, struct MHD_Connection *connection,
@@ -244,6 +355,8 @@ static enum MHD_Result answer_path(struct http *h, struct MHD_Connection *connec
 		return answer_document(h, connection, text, MHD_HTTP_NOT_FOUND,
 				       "?row=INDEX of a row with short samples (--sample)\n");
 	}
+	if (strcmp(path, "/api/v1/choices") == 0 && h->setup.choices)
+		return answer_choices(h, connection, MHD_HTTP_OK);
 	for (; page->path; page++)
 		if (strcmp(path, page->path) == 0)
 			return answer_with(h, connection, MHD_HTTP_OK,
@@ -258,8 +371,10 @@ enum MHD_Result answer(void *context, struct MHD_Connection *connection, const c
 {
 	struct http *h = context;
 	bool wait = false, first = !*request;
+	bool change = h->setup.choices && strcmp(path, "/api/v1/choices") == 0 &&
+		      strcmp(method, MHD_HTTP_METHOD_POST) == 0;
 
-	(void)version, (void)upload, (void)upload_size;
+	(void)version;
 	connection_set_deadline(h, connection, ANSWER_NS);
 	if (!has_certificate(h, connection))
 		return answer_error(h, connection, MHD_HTTP_FORBIDDEN,
@@ -268,10 +383,11 @@ enum MHD_Result answer(void *context, struct MHD_Connection *connection, const c
 		return wait ? MHD_YES
 			    : answer_error(h, connection, MHD_HTTP_UNAUTHORIZED,
 					   "a user and password are needed\n");
-	if (strcmp(method, MHD_HTTP_METHOD_GET) != 0 && strcmp(method, MHD_HTTP_METHOD_HEAD) != 0)
+	if (!change && strcmp(method, MHD_HTTP_METHOD_GET) != 0 &&
+	    strcmp(method, MHD_HTTP_METHOD_HEAD) != 0)
 		return answer_error(h, connection, MHD_HTTP_METHOD_NOT_ALLOWED,
 				    "only GET and HEAD\n");
-	if (has_body(connection))
+	if (!change && has_body(connection))
 		return answer_error(h, connection, MHD_HTTP_BAD_REQUEST,
 				    "a request has no body here\n");
 	if (!is_known_host(h, MHD_lookup_connection_value(connection, MHD_HEADER_KIND,
@@ -282,6 +398,8 @@ enum MHD_Result answer(void *context, struct MHD_Connection *connection, const c
 	/* libmicrohttpd calls this twice. After an answer to the first call it would close the
 	 * connection. */
 	*request = h;
+	if (change)
+		return take_change(h, connection, upload, upload_size, first);
 	if (first)
 		return MHD_YES;
 	return answer_path(h, connection, path);

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "base/buffer.h"
+#include "serve/choices.h"
 #include "serve/live.h"
 
 struct http;
@@ -31,6 +32,7 @@ struct http_setup {
 	const char *web_config; /* file of TLS, passwords and headers; or NULL */
 	bool insecure;          /* other machines may connect without TLS or passwords */
 	struct live *live;      /* at /api/v1/stream, values and samples */
+	struct choices *choices;       /* at /api/v1/choices; NULL: none */
 	const struct http_page *pages; /* read from http_start() on; the last one has no path */
 };
 

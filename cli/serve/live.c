@@ -19,7 +19,8 @@
 #define KEPT_BYTES (4u << 20)  /* of windows */
 #define SHORT_BYTES (4u << 20) /* of short samples */
 #define SHORT_SAMPLES 20000u   /* that a client gets of a row */
-#define WHOLE_WINDOWS 2000u    /* of a recording, after which windows get twice as many intervals */
+#define ROWS_UNKNOWN SIZE_MAX
+#define WHOLE_WINDOWS 2000u /* of a recording, after which windows get twice as many intervals */
 
 struct event {
 	unsigned users;
@@ -36,8 +37,11 @@ struct live {
 	uint64_t begin_ns;     /* of the first interval */
 	struct buffer said;    /* the document of `quality` */
 	pthread_mutex_t lock;  /* protects what follows */
-	char run[24];          /* names the run in ids, which a restarted server must not reuse */
+	char run[32];          /* names the run in ids, which a restarted server must not reuse */
+	unsigned plans;        /* that have followed the first one */
+	char before[32];       /* the run of the plan before; "": this is the first plan */
 	struct event *start;   /* describes the rows; NULL: nothing was added yet */
+	struct event *choices; /* what clients may switch on; NULL: nothing */
 	struct event *quality; /* of the last window */
 	struct event *distributions; /* of the last window; NULL: no short samples, or no reader */
 	struct live_window {
@@ -134,6 +138,7 @@ void live_free(struct live *l)
 	forget(l, l->count);
 	free(l->windows);
 	drop(&l->start);
+	drop(&l->choices);
 	drop(&l->quality);
 	drop(&l->distributions);
 	buffer_free(&l->said);
@@ -166,6 +171,7 @@ static json_t *start_document(struct live *l)
 	}
 	return json_record(RECORD(
 		{"schema", value_count(JSON_SCHEMA)}, {"run", value_text(l->run)},
+		{"continues", value_text(*l->before ? l->before : NULL)},
 		{"live", value_flag(!l->whole)}, {"rows", value_json(windows_rows(&l->out))},
 		{"screen", value_json(windows_screen(&l->out))}, {"metrics", value_json(metrics)}));
 }
@@ -226,14 +232,35 @@ static void begin(struct live *l, const struct uncore_sample *sample)
 
 	l->begin_ns = uncore_sample_begin_ns(sample);
 	l->row_count = l->out.row_count;
+	buffer_free(&l->said); /* the event of the quality has numbers of rows */
 	pthread_mutex_lock(&l->lock);
-	snprintf(l->run, sizeof(l->run), "%" PRIx64, uncore_sample_end_wall_ns(sample));
+	snprintf(l->run, sizeof(l->run), "%" PRIx64 ".%u", uncore_sample_end_wall_ns(sample),
+		 l->plans);
 	forget(l, l->count);
 	l->first = 0;
 	pthread_mutex_unlock(&l->lock);
 	start = new_event("start", NULL, start_document(l));
 	pthread_mutex_lock(&l->lock);
 	replace(&l->start, start);
+	pthread_mutex_unlock(&l->lock);
+}
+
+void live_change_plan(struct live *l)
+{
+	pthread_mutex_lock(&l->lock);
+	snprintf(l->before, sizeof(l->before), "%s", l->run);
+	l->plans++;
+	l->shorts.count = l->shorts.next = 0;
+	pthread_mutex_unlock(&l->lock);
+	l->row_count = ROWS_UNKNOWN;
+}
+
+void live_set_choices(struct live *l, json_t *document)
+{
+	struct event *choices = new_event("choices", NULL, document);
+
+	pthread_mutex_lock(&l->lock);
+	replace(&l->choices, choices);
 	pthread_mutex_unlock(&l->lock);
 }
 
@@ -369,6 +396,10 @@ static struct event *next_event(struct live *l, struct live_reader *r)
 		replace(&r->start, use(l->start));
 		return use(l->start);
 	}
+	if (r->choices != l->choices) {
+		replace(&r->choices, use(l->choices));
+		return use(l->choices);
+	}
 	if (r->number < l->first)
 		r->number = l->first;
 	if (r->number >= l->first + l->count) {
@@ -421,6 +452,7 @@ void live_reader_free(struct live *l, struct live_reader *r)
 	l->readers--;
 	drop(&r->event);
 	drop(&r->start);
+	drop(&r->choices);
 	drop(&r->quality);
 	drop(&r->distributions);
 	pthread_mutex_unlock(&l->lock);

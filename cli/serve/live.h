@@ -3,6 +3,7 @@
 #ifndef CLI_LIVE_H
 #define CLI_LIVE_H
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -21,6 +22,10 @@ void live_free(struct live *l);
 /* Adds an interval, which has the counts of `missed` further ones. */
 void live_add(struct live *l, const struct uncore_sample *sample, uint64_t missed);
 void live_add_short_sample(struct live *l, const struct uncore_monitor *m);
+/* Call when further intervals have the rows of another plan: readers begin anew with them. */
+void live_change_plan(struct live *l);
+/* Gives readers the event "choices", now and when they connect. Takes the document over. */
+void live_set_choices(struct live *l, json_t *document);
 /* Call after the last interval: readers get the end. */
 void live_end(struct live *l);
 
@@ -29,7 +34,7 @@ struct live_reader {
 	struct event *event; /* being sent; NULL: none */
 	size_t taken;        /* bytes of it that were sent */
 	/* The latest ones that were sent. Each holds a reference. */
-	struct event *start, *quality, *distributions;
+	struct event *start, *choices, *quality, *distributions;
 	uint64_t number; /* of its next interval */
 	bool ended;
 };

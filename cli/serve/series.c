@@ -75,6 +75,7 @@ static char *metric_name(const char *metric, const struct naming *n, const char 
 	return name.data;
 }
 
+/* SERIES_NONE: there is none, and the set is complete. */
 static size_t find_family(struct series_set *set, const struct uncore *u,
 			  const struct uncore_row *row)
 {
@@ -92,9 +93,9 @@ static size_t find_family(struct series_set *set, const struct uncore *u,
 
 	while (i < set->family_count && strcmp(set->families[i].name, name) != 0)
 		i++;
-	if (i < set->family_count) {
+	if (i < set->family_count || set->complete) {
 		free(name);
-		return i;
+		return i < set->family_count ? i : SERIES_NONE;
 	}
 	buffer_printf(&help, "%s%s.", title, n->help);
 	buffer_printf(&histogram_help, "%s, means of short samples since the start.", title);
@@ -203,22 +204,28 @@ static char *known_problem(const struct uncore *u, const struct uncore_row *row)
 	return why ? cli_copy(why) : NULL;
 }
 
-/* The series of a row. A previous plan may have made it. */
+/* The series of a row. A previous plan may have made it. SERIES_NONE: none, and the set is
+ * complete. */
 static size_t find_series(struct series_set *set, const struct uncore *u,
 			  const struct uncore_row *row)
 {
-	size_t family = find_family(set, u, row), i = set->families[family].first;
-	struct series_family *f = &set->families[family];
-	char *labels = labels_of(u, row);
+	size_t family = find_family(set, u, row), i;
+	struct series_family *f;
+	char *labels;
 
-	set->has_ports |= row->place->port != NULL;
-	set->has_devices |= row->place->device != NULL;
+	if (family == SERIES_NONE)
+		return SERIES_NONE;
+	f = &set->families[family];
+	labels = labels_of(u, row);
+	i = f->first;
 	while (i != SERIES_NONE && strcmp(set->series[i].labels, labels) != 0)
 		i = set->series[i].next;
-	if (i != SERIES_NONE) {
+	if (i != SERIES_NONE || set->complete) {
 		free(labels);
 		return i;
 	}
+	set->has_ports |= row->place->port != NULL;
+	set->has_devices |= row->place->device != NULL;
 	i = set->series_count++;
 	set->series = cli_realloc(set->series, set->series_count, sizeof(*set->series));
 	set->series[i] = (struct series){.family = family,
@@ -251,9 +258,15 @@ static void find_rows(struct series_set *set, const struct uncore *u,
 		series = find_series(set, u, row);
 
 		/* The same metric at two levels may have the same row twice. */
-		if (set->series[series].row == SERIES_NONE)
+		if (series != SERIES_NONE && set->series[series].row == SERIES_NONE)
 			set->series[series].row = i;
 	}
+}
+
+void series_change_plan(struct series_set *set)
+{
+	set->complete = set->intervals > 0;
+	set->row_count = SERIES_NONE;
 }
 
 static void add_value(struct series *s, enum series_kind kind, const struct uncore_row *row,

@@ -64,6 +64,7 @@ struct series_set {
 	struct series *series;
 	size_t family_count, series_count;
 	size_t row_count; /* of the sample */
+	bool complete;    /* further rows get no series: clients have switched them on */
 	bool has_ports;   /* some series have the label `port` */
 	bool has_devices; /* and some the label `device` */
 	double seconds;   /* of all intervals */
@@ -78,6 +79,9 @@ double series_limit(const struct series_buckets *b, size_t i);
  * missed. */
 void series_add(struct series_set *set, const struct uncore *u, const struct uncore_sample *sample,
 		uint64_t interval_ns);
+/* Call when further intervals have the rows of another plan. Rows that had no series before get
+ * none, so that no sum counts anything twice. */
+void series_change_plan(struct series_set *set);
 void series_free(struct series_set *set);
 
 #endif

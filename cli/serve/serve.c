@@ -18,6 +18,7 @@
 #include "commands/documents.h"
 #include "commands/options.h"
 #include "commands/stat.h"
+#include "serve/choices.h"
 #include "serve/exposition.h"
 #include "serve/http.h"
 #include "serve/listen.h"
@@ -46,8 +47,9 @@ struct serve {
 	struct stat_options o; /* first, since offsets of its options begin there */
 	struct http_setup http_setup;
 	const char *user, *config;
-	const char *port; /* of --port: a port to listen on, or root ports */
-	char listen[32];  /* its address */
+	const char *choices; /* of --choices; NULL: none */
+	const char *port;    /* of --port: a port to listen on, or root ports */
+	char listen[32];     /* its address */
 	struct cli *cli;
 	struct http *http;
 	struct series_set series;
@@ -238,6 +240,31 @@ static int add_window(void *context, const struct frame *f)
 	return CLI_OK;
 }
 
+static const struct request *next_request(void *context)
+{
+	struct serve *s = context;
+
+	return s->http_setup.choices ? choices_next(s->http_setup.choices) : NULL;
+}
+
+static void tell_choices(struct serve *s)
+{
+	live_set_choices(s->live, choices_document(s->http_setup.choices));
+}
+
+static void planned_again(void *context, const char *why)
+{
+	struct serve *s = context;
+
+	choices_settle(s->http_setup.choices, why);
+	if (!why) {
+		series_change_plan(&s->series);
+		live_change_plan(s->live);
+	}
+	tell_choices(s);
+	http_wake(s->http);
+}
+
 /* ---- options ---- */
 
 #define AT(member) offsetof(struct serve, member)
@@ -258,6 +285,8 @@ static const struct cli_option more[] = {
 	 AT(http_setup.insecure)},
 	{"user", "NAME", "If started by root: run as this user (65534)", 0, 5, OPTION_TEXT,
 	 AT(user)},
+	{"choices", "LIST", "Presets and metrics that clients may switch on and off for the page",
+	 0, 5, OPTION_TEXT, AT(choices)},
 	{"textfile", "FILE",
 	 "Write FILE, which ends in .prom, for node_exporter's textfile collector", 0, 5,
 	 OPTION_TEXT, AT(textfile.path)},
@@ -362,8 +391,8 @@ static bool has_port(const struct serve *s)
 {
 	const struct http_setup *h = &s->http_setup;
 
-	return h->listen || h->hosts || h->web_config || h->insecure || getenv("LISTEN_FDS") ||
-	       !(s->textfile.path || s->otlp_url);
+	return h->listen || h->hosts || s->choices || h->web_config || h->insecure ||
+	       getenv("LISTEN_FDS") || !(s->textfile.path || s->otlp_url);
 }
 
 static bool ends_in_prom(const char *path)
@@ -396,6 +425,10 @@ static int take_options(struct serve *s, int argc, char **argv)
 		cli_error("--config must be written in full");
 	else if (s->o.request.when.command)
 		cli_error("serve cannot run a command");
+	else if (s->choices && s->o.request.condition)
+		cli_error("--choices and --when exclude each other");
+	else if (s->choices && cli_replays(s->cli))
+		cli_error("--choices cannot be used with a recording");
 	else if (s->textfile.path && !ends_in_prom(s->textfile.path))
 		cli_error("--textfile: '%s' does not end in .prom: node_exporter reads no other "
 			  "files",
@@ -479,6 +512,10 @@ static int open_http(struct serve *s)
 	int status = put_machine(s);
 
 	s->live = live_new(s->cli->u, s->cli->replay != NULL);
+	if (!status && s->choices)
+		status = choices_new(&s->http_setup.choices, s->cli, &s->o.request, s->choices);
+	if (s->http_setup.choices)
+		tell_choices(s);
 	add_pages(s);
 	s->http_setup.live = s->live;
 	s->http_setup.pages = s->pages;
@@ -563,6 +600,8 @@ int cmd_serve(struct cli *cli, int argc, char **argv)
 	struct sink sink = {.context = &s,
 			    .opened = open_serve,
 			    .take = add_window,
+			    .next_request = next_request,
+			    .planned_again = planned_again,
 			    .short_sample = add_short_sample};
 	int status;
 
@@ -578,6 +617,7 @@ int cmd_serve(struct cli *cli, int argc, char **argv)
 	push(&s, true);
 	close_serve(&s);
 	live_free(s.live);
+	choices_free(s.http_setup.choices);
 	buffer_free(&s.machine);
 	series_free(&s.series);
 	buffer_free(&s.self.machine);

@@ -45,6 +45,8 @@ struct connection {
 	char *authorization; /* while it is ASKED, and the connection is suspended */
 	struct origin *origin;
 	struct stream *stream; /* NULL: it gets no intervals */
+	char body[CHOICES_BYTES];
+	size_t body_len; /* of a request that has one; above CHOICES_BYTES: it is too long */
 };
 
 /* One for each version of the web configuration. An old server stays until its clients have

@@ -7,6 +7,7 @@
                                               PARSER: also by python3-prometheus-client
   scrape.py race ADDRESS COUNT                two clients at different intervals see the same sums
   scrape.py raw ADDRESS < REQUEST             first line of the answer to these bytes; "closed" without one
+  scrape.py whole ADDRESS < REQUEST           the answer to these bytes
   scrape.py body ADDRESS PATH                 the document at a path
   scrape.py stream ADDRESS COUNT [LAST]       events of /api/v1/stream as JSON, until so many windows, a line for each; what the
                                               client has had before: LAST, an id
@@ -191,6 +192,8 @@ def main():
         race(args[0], int(args[1]))
     elif mode == "raw":
         print(exchange(args[0], sys.stdin.buffer.read()).split(b"\r\n")[0].decode() or "closed")
+    elif mode == "whole":
+        print(exchange(args[0], sys.stdin.buffer.read()).decode())
     elif mode == "body":
         request = f"GET {args[1]} HTTP/1.0\r\nHost: localhost\r\n\r\n"
         head, _, body = exchange(args[0], request.encode()).partition(b"\r\n\r\n")

@@ -611,3 +611,125 @@ answers() {
 		scrape raw "$address") == *' 200 '* ]]
 	stop TERM
 }
+
+# change CHOICE ON [HEADER...]: the status and the answer.
+change() {
+	local body="{\"choice\":\"$1\",\"on\":$2}" headers='Content-Type: application/json\r\n' header
+
+	shift 2
+	[ $# = 0 ] || headers=
+	for header; do headers+="$header\r\n"; done
+	printf %b "POST /api/v1/choices HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n$headers" >request
+	printf 'Content-Length: %d\r\n\r\n%s' "${#body}" "$body" >>request
+	scrape whole "$address" <request
+}
+
+# Waits until the choice is counted, or no longer: `on` or `refused` has this value.
+settled() {
+	local tries
+
+	for tries in {1..100}; do
+		scrape body "$address" /api/v1/choices >choices
+		jq -e --arg name "$1" ".choices[] | select(.choice == \$name) | $2" choices >/dev/null && return
+		sleep 0.05
+	done
+	fail "$(<choices)"
+}
+
+@test "--choices: what a client switches on is in the page's rows, and no series of /metrics is added, goes back or counts twice" {
+	local key='.rows[] | [.name, .socket, .channel, .pmu] | @csv' before after
+
+	"$MACHINES/make-devices" "$BATS_TEST_TMPDIR"
+	serve --source "sim:$BATS_TEST_TMPDIR/spr-devices.yaml,step=100ms" serve --listen unix:socket -I 100ms --choices 'mem,cache.*,power'
+	scrape wait "$address" 3 >first
+	scrape body "$address" /api/v1/choices >choices
+	jq -e '[.choices[].on] == [false, false, false]' choices
+	"${PYTHON:-python3}" "$UNCORE_SOURCE_ROOT/tests/cli/check-schema.py" choices
+	scrape body "$address" /api/v1/values >values
+	before=$(jq -r .run values)
+	jq -r "$key" values >rows
+	! grep -q cache <rows || fail "$(<rows)"
+	# Nothing is listed for a request before it is counted.
+	[[ $(change 'cache.*' true) == *' 202 '*'"choice":"cache.*","title":null,"on":false,"wanted":true'* ]]
+	settled 'cache.*' .on
+	[[ $(change mem true) == *' 202 '* ]]
+	settled mem .on
+	sleep 0.3
+	scrape body "$address" /api/v1/values >values
+	jq -r "$key" values >more
+	grep -q cache more || fail "$(<more)"
+	# Rows of before have not gone; the run is another one, which names the one before it.
+	[ -z "$(comm -23 <(sort -u rows) <(sort -u more))" ] || fail "$(comm -23 <(sort -u rows) <(sort -u more))"
+	after=$(jq -r .run values)
+	[ "$before" != "$after" ]
+	jq -e '.continues | type == "string"' values
+	scrape get "$address" >second
+	cmp <(sed '/^#/d; s/ [^ ]*$//' first | grep -v '^uncore_.*{.*quality=' | grep -E '_(bytes|seconds)_(total|sum)' | sort) \
+		<(sed '/^#/d; s/ [^ ]*$//' second | grep -v '^uncore_.*{.*quality=' | grep -E '_(bytes|seconds)_(total|sum)' | sort)
+	# The memory of this GPU moves 1.2 TB/s in all intervals, and once.
+	python3 - first second <<-'PY'
+		import re, sys
+		texts = [open(name).read() for name in sys.argv[1:]]
+		value = lambda text, name: float(re.search(rf"^{name}(?:{{[^}}]*pmu=\"nvidia_gpu_0\"[^}}]*}})? (\S+)$", text, re.M)[1])
+		old, new = ({name: value(text, name) for name in ("uncore_device_memory_bytes_total", "uncore_interval_seconds_total")} for text in texts)
+		for each in old, new:
+		    ratio = each["uncore_device_memory_bytes_total"] / each["uncore_interval_seconds_total"]
+		    assert abs(ratio / 1.2e12 - 1) < 1e-6, ratio
+		assert new["uncore_interval_seconds_total"] > old["uncore_interval_seconds_total"]
+	PY
+	[[ $(change 'cache.*' false) == *' 202 '* ]]
+	settled 'cache.*' '.on | not'
+	sleep 0.3
+	! scrape body "$address" /api/v1/values | jq -r "$key" | grep -q cache
+	stop TERM
+}
+
+@test "--choices: what cannot be counted is refused with the reason, and counting goes on" {
+	serve --source "$SIM_SPR" serve --listen unix:socket -I 50ms --choices 'device.c2c.*'
+	scrape wait "$address" 2 >first
+	[[ $(change 'device.c2c.*' true) == *' 202 '* ]]
+	settled 'device.c2c.*' '.refused'
+	jq -e '.choices[0] | (.on or .wanted | not)' choices
+	scrape wait "$address" 12 >second
+	stop TERM
+}
+
+@test "--choices: a page of another site, a form, too many changes, a wrong body and other methods are refused" {
+	local json='Content-Type: application/json' i answer
+
+	serve --source "$SIM_SPR" serve --listen unix:socket --choices mem
+	answer=$(change mem true 'Content-Type: text/plain') && [[ $answer == *' 415 '* ]] || fail "$answer"
+	answer=$(change mem true 'X: y') && [[ $answer == *' 415 '* ]] || fail "$answer"
+	for header in 'Origin: http://evil.example' 'Origin: null' 'Origin: http://localhost:8080' 'Origin: http://localhost.evil.example' \
+		'Sec-Fetch-Site: cross-site' 'Sec-Fetch-Site: same-site' 'Sec-Fetch-Site: none'; do
+		answer=$(change mem true "$json" "$header") && [[ $answer == *' 403 '* ]] || fail "$header: $answer"
+	done
+	answer=$(change pcie true) && [[ $answer == *' 404 '* ]] || fail "$answer"
+	answer=$(change mem 1) && [[ $answer == *' 400 '* ]] || fail "$answer"
+	answer=$(change "$(printf 'x%.0s' {1..300})" true) && [[ $answer == *' 400 '* ]] || fail "$answer"
+	answer=$(change mem true "$json" 'Content-Length: 5') && [[ $answer == *' 400 '* ]] || fail "$answer"
+	answer=$(change mem true "$json" 'Transfer-Encoding: chunked') && [[ $answer == *' 400 '* ]] || fail "$answer"
+	for method in PUT DELETE OPTIONS PATCH; do
+		answer=$(printf '%s /api/v1/choices HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n' "$method" | scrape whole "$address")
+		[[ $answer == *' 405 '* ]] || fail "$method: $answer"
+	done
+	answer=$(printf 'POST /metrics HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n' | scrape whole "$address")
+	[[ $answer == *' 405 '* ]] || fail "$answer"
+	jq -e '.choices == [{"choice": "mem", "title": .choices[0].title, "on": false, "wanted": false, "refused": null}]' \
+		<(scrape body "$address" /api/v1/choices)
+	answer=$(change mem true "$json; charset=utf-8" 'Origin: https://localhost' 'Sec-Fetch-Site: same-origin') && [[ $answer == *' 202 '* ]] || fail "$answer"
+	for i in false true false true false; do
+		[[ $(change mem "$i") == *' 202 '* ]] || fail "$i"
+	done
+	answer=$(change mem true) && [[ $answer == *' 429 '*'Retry-After: 60'* ]] || fail "$answer"
+	stop TERM
+	# Without the option there is nothing to change.
+	serve --source "$SIM_SPR" serve --listen unix:socket
+	answer=$(change mem true) && [[ $answer == *' 405 '* ]] || fail "$answer"
+	! scrape body "$address" /api/v1/choices >/dev/null
+	stop TERM
+	expect 2 "$UNCORE" --source "$SIM_SPR" serve --listen unix:socket --choices mem,none
+	[[ $stderr == *"--choices: 'none' is neither a preset nor a metric"* ]] || fail "$stderr"
+	expect 2 "$UNCORE" --source "$SIM_SPR" serve --choices mem --when 'memory.bandwidth > 80 %' --exec true
+	[[ $stderr == *'--choices and --when exclude each other'* ]] || fail "$stderr"
+}
