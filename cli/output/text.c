@@ -388,7 +388,8 @@ void out_choose_latencies(struct out *out)
 			other++;
 		if (other == out->row_count)
 			continue;
-		if (row->quality == UNCORE_SUSPECT)
+		if (row->quality == UNCORE_SUSPECT ||
+		    (!isfinite(row->value) && isfinite(out->rows[other].row->value)))
 			other = i;
 		memmove(out->rows + other, out->rows + other + 1,
 			(--out->row_count - other) * sizeof(*out->rows));

@@ -42,6 +42,7 @@ struct uncore_metric {
 	/* Rows are not suspect if this is not 0; NULL: they always are. */
 	struct unc_formula *unless;
 	bool each_pmu; /* `unless` must hold for each PMU alone, too */
+	bool withheld; /* rows with the doubt have no value instead of a suspect one */
 	const struct uncore_alternative *alternatives; /* for a metric with a doubt */
 	size_t alternative_count;
 	const char *otherwise; /* why other CPU models have no formula; NULL: unknown */

@@ -374,7 +374,8 @@ static void check_doubt(struct unc_judged_row *v)
 	if (v->metric && v->metric->doubt && !is_settled(v)) {
 		if (v->out->quality == UNCORE_PARTIAL && v->out->reason)
 			snprintf(gap, sizeof(gap), "; %s", v->out->reason);
-		worsen(v, UNCORE_SUSPECT, "%s%s", v->metric->doubt, gap);
+		worsen(v, v->metric->withheld ? UNCORE_UNAVAILABLE : UNCORE_SUSPECT, "%s%s",
+		       v->metric->doubt, gap);
 	}
 	if (port && port->doubt)
 		worsen(v, UNCORE_SUSPECT, "%s", port->doubt);

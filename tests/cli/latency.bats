@@ -27,6 +27,15 @@ record() {
 	[[ ! $output =~ memory.read.latency\  ]]
 	expect 0 "$UNCORE" --source "$SIM_ZEN4" mem
 	shows '400\.0 cycle !'
+	# What may be clocks is no time: from 150 on nothing says which one it is.
+	expect 0 "$UNCORE" --source "$SIM_ZEN4" stat -M memory.read.latency -I 1ms --interval-count 1
+	shows 'memory.read.latency +all +- +unavailable' 'it is 150 or more, which may be core clocks'
+	expect 0 "$UNCORE" --source "$SIM_ZEN4" top memory -I 1ms --interval-count 1
+	[[ ! $output =~ " ns " ]] || fail 'clocks as nanoseconds'
+	sed "s/constant: 36e6/constant: 10e6/; s/constant: 12e6/constant: 3e6/" "$UNCORE_SOURCE_ROOT/data/sim/zen4.yaml" \
+		>"$BATS_TEST_TMPDIR/ns.yaml"
+	expect 0 "$UNCORE" --source "sim:$BATS_TEST_TMPDIR/ns.yaml,step=1s" latency
+	shows 'memory.read.latency +all +108\.3 +ns +measured'
 	expect 0 "$UNCORE" --source "$SIM_T410" latency
 	shows 'memory.read.latency +all +[0-9.]+ +ns +measured'
 	[[ ! $output =~ cycle ]]

@@ -142,10 +142,64 @@ static void every_metric_has_room(void **state)
 	unc_names_finish(&models);
 }
 
+/* Of a link of QPI or UPI: linux arch/x86/events/intel/uncore_snbep.c, num_counters of
+ * snbep_uncore_qpi, hswep_uncore_qpi, skx_uncore_upi and icx_uncore_upi. */
+#define LINK_COUNTERS 4
+
+/* The events of the default metrics of links, if the share is one of them. */
+static bool find_link_events(const struct unc_catalogue *c, const struct unc_family *f,
+			     struct unc_names *events)
+{
+	bool share = false;
+
+	for (size_t k = 0; k < c->metric_count; k++)
+		share |= c->metrics[k]->family == f && c->metrics[k]->headline == 5 &&
+			 strcmp(c->metrics[k]->name, "link.out.utilization") == 0;
+	for (size_t k = 0; share && k < c->metric_count; k++) {
+		const struct uncore_metric *m = c->metrics[k];
+
+		if (m->family != f || m->headline != 5 || !m->formula)
+			continue;
+		for (size_t e = 0; e < m->formula->names.count; e++)
+			if (!unc_names_has(events, m->events[e]->name))
+				assert_int_equal(unc_names_add(events, m->events[e]->name), 0);
+	}
+	return share;
+}
+
+/* The events of the default metrics of links fit into their counters: their share costs no
+ * multiplexing. */
+static void links_have_room_for_their_share(void **state)
+{
+	struct unc_names models = {0};
+	size_t shares = 0;
+
+	(void)state;
+	find_models(&models);
+	for (size_t i = 0; i < models.count; i++) {
+		struct unc_catalogue c = {.cpu_model = models.items[i], .kernel = ""};
+
+		assert_int_equal(unc_catalogue_complete(&c, NULL), 0);
+		for (size_t f = 0; f < c.family_count; f++) {
+			struct unc_names events = {0};
+
+			shares += find_link_events(&c, c.families[f], &events);
+			if (events.count > LINK_COUNTERS)
+				fail_msg("%s: %s: %zu events", models.items[i], c.families[f]->name,
+					 events.count);
+			unc_names_finish(&events);
+		}
+		unc_catalogue_finish(&c);
+	}
+	assert_true(shares > 10);
+	unc_names_finish(&models);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_metric_has_room),
+		cmocka_unit_test(links_have_room_for_their_share),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -816,6 +816,38 @@ static void each_pmu_settles_a_doubt(void **state)
 	}
 }
 
+/* A value that may have another unit is no value. */
+static void a_withheld_value_is_unavailable(void **state)
+{
+	(void)state;
+	for (uint64_t latency = 14; latency <= 15; latency++) {
+		struct stage_event *sum, *requests;
+		const struct uncore_row *row;
+		struct stage s;
+
+		begin(&s, "sum / requests");
+		s.metric.doubt = "it may be clocks";
+		s.metric.withheld = true;
+		assert_int_equal(
+			unc_formula_parse(&s.metric.unless, "sum < 15 * requests", NULL, NULL), 0);
+		sum = add_event(&s, "sum");
+		requests = add_event(&s, "requests");
+		add_counter(&s, sum, counted(100 * latency, SECOND));
+		add_counter(&s, requests, counted(100, SECOND));
+		row = evaluate(&s);
+		if (latency < 15) {
+			assert_int_equal(row->quality, UNCORE_MEASURED);
+			assert_true(row->value == 14);
+		} else {
+			assert_int_equal(row->quality, UNCORE_UNAVAILABLE);
+			assert_true(isnan(row->value));
+			assert_string_equal(row->reason, "it may be clocks");
+		}
+		unc_formula_free(s.metric.unless);
+		end(&s);
+	}
+}
+
 /* Two PMUs of a kind, counted from the same CPU: equal to the last digit only by the bug. */
 static void equal_counts_show_a_bug(void **state)
 {
@@ -951,6 +983,7 @@ int main(void)
 		cmocka_unit_test(a_formula_in_doubt),
 		cmocka_unit_test(counts_settle_a_doubt),
 		cmocka_unit_test(each_pmu_settles_a_doubt),
+		cmocka_unit_test(a_withheld_value_is_unavailable),
 		cmocka_unit_test(equal_counts_show_a_bug),
 		cmocka_unit_test(different_counts_show_that_a_bug_is_fixed),
 	};
