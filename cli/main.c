@@ -74,7 +74,7 @@ static const struct command ddio = {
 
 /* Includes metrics without a column, for which the PMUs have too few counters at once. */
 static const struct command mem_all = {"all", "Every metric of memory, in rounds",
-				       .metrics = "memory.*,cache.occupancy", .output = "memory"};
+				       .metrics = "memory.*,group.*", .output = "memory"};
 static const struct command pcie_all = {
 	"all",
 	"Every metric of PCIe, in rounds",
@@ -101,6 +101,7 @@ static const struct command link_ends = {
 static const struct command commands[] = {
 	{"stat", "Count metrics and events, once or every interval", .run = cmd_stat},
 	{"top", "Watch sockets, memory channels, ports and links in the terminal", .run = cmd_top},
+	{"who", "Show which processes, containers, units or jobs move the data", .run = cmd_who},
 	{"latency", "Mean latencies, or the distribution of sampled loads", .run = cmd_latency},
 	{"list", "List PMUs, events and metrics of this machine", .run = cmd_list},
 	{"topo", "Show sockets, memory, PCIe and links, and which PMUs count them",
@@ -130,8 +131,9 @@ static const struct command commands[] = {
 		    "memory.utilization*,memory.read.latency,memory.read.latency.cycles,"
 		    "memory.package.*,"
 		    "memory.cxl.*bandwidth,memory.requests,memory.read.requests,"
-		    "memory.write.requests,memory.local.bandwidth,memory.local.ratio,"
-		    "cache.occupancy,else,memory.*",
+		    "memory.write.requests,group.memory.bandwidth,"
+		    "group.memory.local.bandwidth,group.memory.local.ratio,"
+		    "group.cache.occupancy,else,memory.*",
 	 .output = "memory", .recorded = true, .view = &mem_all,
 	 .without = "gpu link port device address per-port"},
 	{"pcie", "PCIe traffic by root port and device", .run = cmd_stat,

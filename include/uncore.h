@@ -59,6 +59,7 @@ struct uncore_view;    /* one table of lines on a screen; borrowed from the mach
 struct uncore_replay;  /* readings that the caller provides; owned by the caller */
 struct uncore_monitor; /* a set of counters, planned and then running; owned by the caller */
 struct uncore_sample;  /* the rows of one interval; owned by the caller */
+struct uncore_groups;  /* groups of tasks that are counted; owned by the caller */
 struct uncore_latency; /* loads sampled by AMD CPUs; owned by the caller */
 
 /* config, config1, config2, config3 of perf_event_attr. A later word is a member of its own. */
@@ -856,6 +857,9 @@ struct uncore_row_place {
 	/* The PCI function of a device that counts itself; NULL: the row is not of one such
 	 * device, or the device is not behind PCI. */
 	const struct uncore_device *device;
+	/* The label of the tasks in the interval, for a group that uncore_groups_new() has made; "":
+	 * it had none. NULL: another row. It changes at the next reading. */
+	const char *tasks;
 };
 
 /* The counts behind a row, and their times. */
@@ -970,6 +974,50 @@ uint64_t uncore_sample_begin_ns(const struct uncore_sample *s);
 uint64_t uncore_sample_end_ns(const struct uncore_sample *s);
 uint64_t uncore_sample_begin_wall_ns(const struct uncore_sample *s);
 uint64_t uncore_sample_end_wall_ns(const struct uncore_sample *s);
+
+/* ---- groups: what tasks move between the last-level cache and memory ------------------ */
+
+/*
+ * The kernel's resctrl counts for groups of tasks. uncore_groups_new() makes such groups, into
+ * which uncore_groups_assign() moves tasks, again and again: a group is a slot. Groups are counted
+ * beside the PMUs, by the metrics group.*. They exist until they are freed. Tasks that are in
+ * groups of others are never moved, and nothing but these groups and their lists of tasks is
+ * written.
+ */
+
+/* Makes groups below /sys/fs/resctrl/mon_groups, "uncore-PID-NUMBER", at most `count`, and fewer if
+ * the hardware has fewer ids; one id is left for others. Groups of that name whose process has
+ * ended are removed before. The machine must be scanned afterwards, also if it was before: the scan
+ * then finds all groups, those of others, too. They must be freed before the machine. -ENODEV:
+ * resctrl is not mounted, or cannot monitor. -EOPNOTSUPP: this CPU cannot; or the source is not the
+ * kernel. -EACCES, -EPERM: no permission. -EROFS: it is mounted read-only, or the root is a
+ * snapshot. -ENOSPC: no id is left. -EBUSY: a monitor or groups of this machine exist. -ENOMEM. */
+int uncore_groups_new(struct uncore_groups **out, struct uncore *u, size_t count);
+/* Removes the groups, whose tasks go back to the default group, and frees the object. Monitors of
+ * the machine must be freed before. Groups that cannot be removed stay. */
+void uncore_groups_free(struct uncore_groups *g);
+
+size_t uncore_groups_count(const struct uncore_groups *g);
+/* Its directory's name, which is also the role of its rows, after a slash. */
+const char *uncore_groups_name(const struct uncore_groups *g, size_t i);
+
+/* Reads which tasks are in groups of others, for the next two functions. -ENOMEM, -EACCES. */
+int uncore_groups_look(struct uncore_groups *g);
+/* The group of others that the task was in, "web" or "/batch"; NULL: none. */
+const char *uncore_groups_other(const struct uncore_groups *g, int task);
+/* Gives the group to these tasks (ids of threads), and no others: what else is in it goes back to
+ * the default group. Tasks that ended and tasks in groups of others are left out. `label` is in
+ * the rows from the next reading on, at most 255 bytes; another one than before means another
+ * owner. -EACCES, -EPERM: no permission. -ENOENT: somebody has removed the group. */
+int uncore_groups_assign(struct uncore_groups *g, size_t i, const int *tasks, size_t count,
+			 const char *label);
+
+/* Finds groups of this name whose process has ended, and removes them unless `dry`. Calls `found`
+ * for each, if it is not NULL. Returns their number, or an error of uncore_groups_new(). */
+int uncore_groups_clean(struct uncore *u, bool dry, void (*found)(void *context, const char *name),
+			void *context);
+/* How many uncore_groups_new() could make now; else its error. Nothing is written. */
+int uncore_groups_most(struct uncore *u, size_t *most);
 
 /* ---- latency: loads sampled by AMD CPUs (IBS) -------------------------------------- */
 

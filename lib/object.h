@@ -42,7 +42,8 @@ struct uncore {
 	struct uncore_memory memory; /* read at first use */
 	bool memory_known;
 	struct unc_error memory_why;
-	double memory_peak; /* the user's; 0: none */
+	double memory_peak;           /* the user's; 0: none */
+	struct uncore_groups *groups; /* made below its root; NULL: none */
 	bool scanned;
 	struct unc_error scan_error; /* why the last scan failed; no text: it did not */
 	size_t monitors; /* existing ones: they borrow from the scan, so another is refused */
@@ -56,6 +57,9 @@ int unc_machine_pci(struct uncore *u);
 /* unc_ports_of() of this machine; or an error of unc_machine_pci(). */
 int unc_machine_ports_of(struct uncore *u, const struct uncore_pmu *pmu, int cpu,
 			 const struct unc_port **ports, size_t *count, struct unc_error *why);
+
+/* Adds the PMUs of all groups of resctrl, those of this process with their slots: groups.c. */
+int unc_groups_scan(struct uncore_groups *g, struct unc_pmus *pmus);
 
 /* False: one source counts everything that there is: a simulation, a recording, a register block or
  * resctrl. */

@@ -64,6 +64,16 @@ void uncore_free(struct uncore *u)
 	free(u);
 }
 
+/* Groups are below a root, and PMUs of what the kernel has there. */
+static int refuse_with_groups(struct uncore *u)
+{
+	if (!u->groups)
+		return 0;
+	return unc_fail(&u->error, EBUSY,
+			"this machine has groups of resctrl: free them before its root or its "
+			"source changes");
+}
+
 static int refuse_while_monitored(struct uncore *u)
 {
 	if (!u->monitors)
@@ -98,6 +108,8 @@ int uncore_set_root(struct uncore *u, const char *path)
 	struct unc_root *root;
 	int r = refuse_while_monitored(u);
 
+	if (r == 0)
+		r = refuse_with_groups(u);
 	if (r == 0 && (u->sim || u->replay.read))
 		r = unc_fail(&u->error, EINVAL,
 			     "%s brings its own machine: it cannot have another root", u->source);
@@ -152,6 +164,8 @@ int uncore_set_source(struct uncore *u, const char *spec)
 	int r = refuse_while_monitored(u);
 
 	if (r == 0)
+		r = refuse_with_groups(u);
+	if (r == 0)
 		r = find_source(spec, &ops, &u->error);
 	if (r < 0)
 		return r;
@@ -203,6 +217,8 @@ int uncore_set_replay(struct uncore *u, const struct uncore_replay *replay)
 	char *name = NULL;
 	int r = refuse_while_monitored(u);
 
+	if (r == 0)
+		r = refuse_with_groups(u);
 	if (r == 0)
 		r = copy_replay(&copy, replay, &u->error);
 	if (r == 0 && !(name = strdup(copy.name)))
@@ -269,7 +285,7 @@ static void drop_devices(struct uncore *u)
 	for (size_t i = 0; i < u->pmus.count; i++) {
 		struct uncore_pmu *p = &u->pmus.items[i];
 
-		if (p->source == UNC_SOURCE_KERNEL || is_simulated(u, p))
+		if (!unc_pmu_is_device(p) || is_simulated(u, p))
 			u->pmus.items[kept++] = *p;
 		else
 			unc_pmu_finish(p);
@@ -292,9 +308,11 @@ int uncore_scan(struct uncore *u)
 	if (r == 0 && u->regs)
 		r = unc_regs_scan(u->regs, u->root, &u->topology, &u->pmus, &u->error);
 	else if (r == 0 && u->ops == &unc_source_resctrl)
-		r = unc_resctrl_scan(u->root, &u->topology, &u->pmus, &u->error);
+		r = unc_resctrl_scan(u->root, &u->topology, NULL, 0, &u->pmus, &u->error);
 	else if (r == 0)
 		r = unc_pmus_read(&u->pmus, u->root, &u->topology, &u->error);
+	if (r == 0 && u->groups)
+		r = unc_groups_scan(u->groups, &u->pmus);
 	u->catalogue = (struct unc_catalogue){.cpu_model = u->topology.cpu_names,
 					      .kernel = u->topology.kernel};
 	/* The administrator's families, then the caller's. Built-in ones are loaded when PMUs match
@@ -382,6 +400,7 @@ static const struct unc_source_ops *const kernel_sources[UNC_SOURCE_KINDS] = {
 	[UNC_SOURCE_KERNEL] = &unc_source_kernel,
 	[UNC_SOURCE_FILES] = &unc_source_files,
 	[UNC_SOURCE_NVML] = &unc_source_nvml,
+	[UNC_SOURCE_RESCTRL] = &unc_source_resctrl,
 };
 
 bool unc_machine_has_sources(const struct uncore *u)
@@ -509,7 +528,7 @@ const char *uncore_pmu_place(const struct uncore_pmu *p)
 
 bool uncore_pmu_is_device(const struct uncore_pmu *p)
 {
-	return p->source != UNC_SOURCE_KERNEL;
+	return unc_pmu_is_device(p);
 }
 
 const struct uncore_device *uncore_pmu_device(const struct uncore *u, const struct uncore_pmu *p)

@@ -268,6 +268,7 @@ int cmd_diff(struct cli *cli, int argc, char **argv);
 int cmd_record(struct cli *cli, int argc, char **argv);
 int cmd_mark(struct cli *cli, int argc, char **argv);
 int cmd_verify(struct cli *cli, int argc, char **argv);
+int cmd_who(struct cli *cli, int argc, char **argv);
 int cmd_serve(struct cli *cli, int argc, char **argv);
 int cmd_demo_block(struct cli *cli, int argc, char **argv);
 

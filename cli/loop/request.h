@@ -54,6 +54,7 @@ struct request {
 	uint64_t above;     /* 0: 80, see request_above() */
 	const char *condition, *exec; /* --when and --exec; NULL: not given */
 	bool verbose;                 /* all notes are printed, and late intervals */
+	bool undone; /* something is undone at the end: no signal ends the process before */
 	struct schedule {
 		uint64_t interval_ns;    /* 0: one window */
 		uint64_t interval_count; /* 0: no limit */

@@ -15,6 +15,7 @@
 struct frame {
 	const struct uncore_sample *sample; /* NULL: means over several runs */
 	const struct uncore_row *recorded;  /* in place of the sample's rows; NULL: those count */
+	size_t made;   /* so many rows in place of those of the sample; 0: as many as it has */
 	double time;   /* seconds from the start of counting to the end of the window */
 	double window; /* its length in seconds */
 	uint64_t wall_ns, monotonic_ns; /* of its end */
@@ -29,6 +30,11 @@ struct frame {
 static inline const struct uncore_row *frame_row(const struct frame *f, size_t i)
 {
 	return f->recorded ? &f->recorded[i] : uncore_sample_row(f->sample, i);
+}
+
+static inline size_t frame_row_count(const struct frame *f)
+{
+	return f->made ? f->made : uncore_sample_count(f->sample);
 }
 
 struct ticker_kind; /* loop/ticker.h */

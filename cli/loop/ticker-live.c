@@ -13,7 +13,7 @@ static int open_ticker(struct ticker *t)
 {
 	const struct schedule *when = &t->request->when;
 	/* Registers that were written are restored before the process ends. */
-	int status = signals_open(&t->signals, t->cli->program);
+	int status = signals_open(&t->signals, t->cli->program || t->request->undone);
 
 	if (status)
 		return status;

@@ -48,6 +48,8 @@ struct value place_value(const struct uncore_row_place *place, enum place_index 
 	case PLACE_DEVICE:
 		return value_text(place->device ? place->device->address : NULL);
 	case PLACE_NAMES:
+		if (place->tasks)
+			return value_text(*place->tasks ? place->tasks : NULL);
 		return value_text(place->port     ? place->port->below
 				  : place->device ? place->device->names
 						  : NULL);

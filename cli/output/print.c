@@ -156,7 +156,7 @@ static int take(void *context, const struct frame *f)
 		repeat_add(&p->repeat, f);
 		return CLI_OK;
 	}
-	for (size_t i = 0; i < uncore_sample_count(f->sample); i++)
+	for (size_t i = 0; i < frame_row_count(f); i++)
 		out_row(&p->out,
 			(struct out_row){.sample = f->recorded ? NULL : f->sample,
 					 .index = i,

@@ -268,11 +268,12 @@ static bool same_group(const struct uncore_row *a, const struct uncore_row *b)
 	return same_place(a, b) && cli_same(a->place->role, b->place->role);
 }
 
-/* "memory.local.bandwidth" is headed "LOCAL BANDWIDTH". */
+/* "group.memory.local.bandwidth" is headed "LOCAL BANDWIDTH". */
 static void make_column(struct out_metric *m, const struct uncore_row *row)
 {
 	const char *name = row->query->name, *dot = strchr(name, '.');
 
+	dot = dot ? strchr(dot + 1, '.') : NULL;
 	snprintf(m->name, sizeof(m->name), "%s", name);
 	snprintf(m->title, sizeof(m->title), "%s", dot ? dot + 1 : name);
 	for (char *c = m->title; (c = strchr(c, '.'));)

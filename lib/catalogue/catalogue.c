@@ -200,13 +200,13 @@ int unc_catalogue_match(struct unc_catalogue *c, struct unc_pmus *pmus, struct u
 		for (size_t k = 0; r == 0 && k < pmus->count; k++) {
 			struct uncore_pmu *pmu = &pmus->items[k];
 
-			if (pmu->source != UNC_SOURCE_KERNEL
+			if (unc_pmu_is_device(pmu)
 				    ? pmu->family != f
 				    : pmu->family || !f->on_this_cpu ||
 					      !recognise(f->patterns, f->pattern_count, pmu))
 				continue;
 			join(pmu, f);
-			if (pmu->source == UNC_SOURCE_KERNEL && find_function(pmu, f) < 0)
+			if (!unc_pmu_is_device(pmu) && find_function(pmu, f) < 0)
 				r = unc_nomem(e);
 			if (r == 0 && UNC_ADD(&f->pmus, &f->pmu_count, &pmu) < 0)
 				r = unc_nomem(e);

@@ -337,12 +337,6 @@ static int add_devices(struct finder *f, const char *directory, const char *rest
 	return r;
 }
 
-static int compare_names(const void *a, const void *b)
-{
-	return strverscmp(((const struct uncore_pmu *)a)->name,
-			  ((const struct uncore_pmu *)b)->name);
-}
-
 /* Whether some directory of a rule may exist. A rule with a module begins with its name and a
  * colon. */
 static bool may_have(const struct unc_index *index, void *context)
@@ -404,22 +398,11 @@ static int name_apart(const struct unc_pmus *pmus, size_t count, struct uncore_p
 /* Moves the devices to the PMUs. -ENOMEM. */
 static int join(struct unc_pmus *pmus, struct unc_pmus *devices)
 {
-	struct uncore_pmu *all =
-		reallocarray(pmus->items, pmus->count + devices->count + 1, sizeof(*all));
-
-	if (!all)
-		return -ENOMEM;
-	pmus->items = all;
 	for (size_t i = 0; i < devices->count; i++)
 		if (name_apart(pmus, pmus->count, &devices->items[i]) < 0 ||
 		    name_apart(devices, i, &devices->items[i]) < 0)
 			return -ENOMEM;
-	for (size_t i = 0; i < devices->count; i++)
-		all[pmus->count++] = devices->items[i];
-	qsort(all, pmus->count, sizeof(*all), compare_names);
-	free(devices->items);
-	*devices = (struct unc_pmus){0};
-	return 0;
+	return unc_pmus_join(pmus, devices);
 }
 
 int unc_devices_find(struct unc_catalogue *c, struct unc_pmus *pmus, const struct unc_root *root,

@@ -253,7 +253,7 @@ void unc_delta_explain(const struct uncore_counter *c, const struct unc_delta *d
 {
 	const char *reason = d->why ? d->why : states[d->state].why;
 	const struct unc_event_def *device =
-		c->pmu->source == UNC_SOURCE_KERNEL ? NULL : unc_device_event_of(c);
+		unc_pmu_is_device(c->pmu) ? unc_device_event_of(c) : NULL;
 
 	if (d->state == UNC_NOT_OPEN) {
 		unc_fail(why, EIO, "%s", c->why ? c->why : unc_errno_text(c->error));

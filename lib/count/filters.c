@@ -231,7 +231,7 @@ static bool counts_itself(struct uncore *u, const struct uncore_device *device)
 		const struct uncore_pmu *pmu = &u->pmus.items[i];
 		const struct uncore_device *d = NULL;
 
-		if (pmu->source != UNC_SOURCE_KERNEL && pmu->pci)
+		if (unc_pmu_is_device(pmu) && pmu->pci)
 			uncore_device_find(u, pmu->pci, &d);
 		for (; d; d = d->parent)
 			if (d == device)

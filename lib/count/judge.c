@@ -327,6 +327,22 @@ static void check_known(struct unc_judged_row *v)
 	}
 }
 
+/* The lines that tasks have in the cache, since they are in another group. */
+static void check_slot(struct unc_judged_row *v)
+{
+	for (size_t i = 0; i < v->row->counter_count; i++) {
+		const struct uncore_counter *c = &v->interval->counters[v->row->counters[i].number];
+
+		if (!c->snapshot || !c->pmu->slot || !c->pmu->slot->mixed)
+			continue;
+		worsen(v, UNCORE_SUSPECT,
+		       "the group has these tasks for less than %u s: what they loaded into the "
+		       "cache before is not in it, and what tasks before them loaded may be",
+		       (unsigned)(UNC_SLOT_MIXED_NS / 1000000000u));
+		return;
+	}
+}
+
 /* Whether the counts show that the formula is correct, which the documents leave open. */
 static bool shows_no_doubt(const struct unc_judged_row *v)
 {
@@ -469,8 +485,8 @@ static void add_notes(struct unc_judged_row *v)
 /* The first of several reasons for the same quality is shown: permanent ones, such as bugs, come
  * before reasons that may not recur, such as a late reading. */
 static void (*const row_checks[])(struct unc_judged_row *) = {
-	check_events, check_clocks, check_coverage, check_known, check_time,
-	check_value,  check_clock,  check_range,    check_doubt, check_extrapolated,
+	check_events, check_clocks, check_coverage, check_known, check_time,         check_value,
+	check_clock,  check_range,  check_doubt,    check_slot,  check_extrapolated,
 };
 
 static bool is_counted(const struct unc_judged_row *v)

@@ -121,6 +121,7 @@ static struct uncore_row_place key(const struct row_builder *b, const struct unc
 									     : NULL,
 		.channel = b->level == UNCORE_LEVEL_CHANNEL ? channel_of(b, t) : -1,
 		.device = b->single ? uncore_pmu_device(b->u, t->pmu) : NULL,
+		.tasks = t->pmu->slot ? t->pmu->slot->label : NULL,
 	};
 }
 

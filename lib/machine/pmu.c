@@ -141,6 +141,27 @@ int unc_pmus_read(struct unc_pmus *out, const struct unc_root *root,
 	return err;
 }
 
+static int compare_names(const void *a, const void *b)
+{
+	return strverscmp(((const struct uncore_pmu *)a)->name,
+			  ((const struct uncore_pmu *)b)->name);
+}
+
+int unc_pmus_join(struct unc_pmus *p, struct unc_pmus *more)
+{
+	struct uncore_pmu *all = reallocarray(p->items, p->count + more->count + 1, sizeof(*all));
+
+	if (!all)
+		return -ENOMEM;
+	p->items = all;
+	for (size_t i = 0; i < more->count; i++)
+		all[p->count++] = more->items[i];
+	qsort(all, p->count, sizeof(*all), compare_names);
+	free(more->items);
+	*more = (struct unc_pmus){0};
+	return 0;
+}
+
 void unc_pmus_finish(struct unc_pmus *p)
 {
 	for (size_t i = 0; i < p->count; i++)

@@ -12,9 +12,21 @@ struct unc_family; /* catalogue/catalogue.h */
 /* Which source reads a PMU. */
 enum unc_source_kind {
 	UNC_SOURCE_KERNEL,
-	UNC_SOURCE_FILES, /* a device that counts in files, see source/devices */
-	UNC_SOURCE_NVML,  /* a GPU that its vendor's library NVML reads, see source/nvml */
+	UNC_SOURCE_FILES,   /* a device that counts in files, see source/devices */
+	UNC_SOURCE_NVML,    /* a GPU that its vendor's library NVML reads, see source/nvml */
+	UNC_SOURCE_RESCTRL, /* a group of tasks, see source/resctrl */
 	UNC_SOURCE_KINDS,
+};
+
+#define UNC_LABEL_ROOM 256
+
+/* A group of resctrl that this process has made, and into which it moves tasks. */
+struct unc_slot {
+	char name[48];              /* its directory below mon_groups */
+	char label[UNC_LABEL_ROOM]; /* whose tasks it had in the interval that ended; "": none */
+	char next[UNC_LABEL_ROOM];  /* whose it has now */
+	uint64_t since_ns;          /* it has these; 0: it never had any */
+	bool mixed;                 /* at the latest reading the cache had lines from before that */
 };
 
 /* What a reading of a device is, besides a count of events. */
@@ -169,6 +181,7 @@ struct uncore_pmu {
 	size_t unit;      /* for a register block: the number of the instance */
 	bool anywhere;    /* the same: the socket of its device is unknown, and any CPU reads it */
 	bool spans_nodes; /* for a group of resctrl: its cache belongs to several NUMA nodes */
+	struct unc_slot *slot; /* the same, if this process has made it; else NULL */
 	/* For a device, or a group of resctrl: the directory of its files. */
 	const char *directory;
 	const struct unc_root *root;
@@ -201,6 +214,8 @@ struct unc_pmus {
 int unc_pmus_read(struct unc_pmus *out, const struct unc_root *root,
 		  const struct unc_topology *topology, struct unc_error *error);
 void unc_pmus_finish(struct unc_pmus *p);
+/* Moves all of `more` to the others, in the order of their names. -ENOMEM. */
+int unc_pmus_join(struct unc_pmus *p, struct unc_pmus *more);
 /* Frees the PMU's members; those of a new one are all zero. */
 void unc_pmu_finish(struct uncore_pmu *p);
 
@@ -212,10 +227,16 @@ static inline size_t unc_pmu_mask(const struct uncore_pmu *p)
 
 bool unc_pmu_has_cpu(const struct uncore_pmu *p, int cpu);
 
+/* Whether it is a device that counts itself. */
+static inline bool unc_pmu_is_device(const struct uncore_pmu *p)
+{
+	return p->source == UNC_SOURCE_FILES || p->source == UNC_SOURCE_NVML;
+}
+
 /* Whether it counts only its own device, so that a row of it needs no filter by device. */
 static inline bool unc_pmu_is_own(const struct uncore_pmu *p)
 {
-	return p->source != UNC_SOURCE_KERNEL || p->pci;
+	return unc_pmu_is_device(p) || p->pci;
 }
 
 /* The term of a device's events, with all bits of the first configuration word. */

@@ -123,10 +123,20 @@ int unc_sim_check(const struct unc_sim *sim, const struct unc_pmus *pmus, struct
 /* Whether it has a rate for events of the PMU. */
 bool unc_sim_has(const struct unc_sim *sim, const struct uncore_pmu *pmu);
 
-/* Makes PMUs of resctrl's groups, one on each of their caches. Works below any root. Returns
- * -ENODEV if resctrl is not mounted. */
+#define UNC_RESCTRL "sys/fs/resctrl"
+#define UNC_RESCTRL_MOUNT "mount -t resctrl resctrl /" UNC_RESCTRL
+/* For so long a group of tasks has lines in the cache that are not those of its present tasks, and
+ * lacks some that they loaded before. A cache in use is replaced in a fraction of that. */
+#define UNC_SLOT_MIXED_NS 10000000000u
+
+/* Whether resctrl can monitor. -ENODEV, with the reason: it is not mounted, or mounted without
+ * monitoring. -EOPNOTSUPP: the CPU cannot. */
+int unc_resctrl_check(const struct unc_root *root, struct unc_error *e);
+/* Adds PMUs of resctrl's groups, one on each of their caches. Works below any root. Those of
+ * this process have a slot. An error of unc_resctrl_check(), or -ENOMEM. */
 int unc_resctrl_scan(const struct unc_root *root, const struct unc_topology *topology,
-		     struct unc_pmus *out, struct unc_error *e);
+		     struct unc_slot *slots, size_t slot_count, struct unc_pmus *out,
+		     struct unc_error *e);
 
 /* ---- limit.c ---- */
 

@@ -203,10 +203,10 @@ counted() {
 }
 
 @test "a gap: the counter does not advance, coverage and quality show it; later counts are added" {
-	local row name=uncore_memory_bytes
+	local row name=uncore_group_memory_bytes
 
 	write_counts 00000001000
-	serve --root root --resctrl serve --listen unix:socket -I 20ms -M memory.bandwidth,cache.occupancy
+	serve --root root --resctrl serve --listen unix:socket -I 20ms -M group.memory.bandwidth,group.cache.occupancy
 	counted
 	row=$(sed -n "s/^${name}_total{\(.*\)} .*/\1/p" text)
 	has text "${name}_total{$row}" 0
@@ -214,7 +214,7 @@ counted() {
 	counted
 	has text "${name}_total{$row}" 4000
 	has text "uncore_coverage_ratio{series=\"$name\",$row}" 1
-	has text "uncore_cache_occupancy_bytes{$row}" 4096
+	has text "uncore_group_cache_occupancy_bytes{$row}" 4096
 	! grep -q unavailable text || fail "$(<text)"
 
 	write_counts Unavailable

@@ -385,11 +385,11 @@ resctrl() {
 	[[ $output =~ web/db\ +L3\ 1\ +0\ B/s\ +0\ B/s\ .*4.096\ kB ]] || fail "$output"
 	[[ $output =~ web\ +L3\ 1\ +-\ ! && $output == *"resctrl has 'Unavailable' there"* ]] || fail "$output"
 	[ "$(grep -c ' L3 ' <<<"$output")" -eq 6 ] || fail 'not 3 groups on 2 caches'
-	expect 0 "$UNCORE" --root "$root" --source resctrl stat -M memory.bandwidth,cache.occupancy -j --timeout 100ms
+	expect 0 "$UNCORE" --root "$root" --source resctrl stat -M group.memory.bandwidth,group.cache.occupancy -j --timeout 100ms
 	[ "$(jq -r '"\(.name) \(.role) \(.quality) \(.value)"' <<<"$output" | sort | paste -sd ,)" = \
-		"$(printf '%s,' 'cache.occupancy / measured 8192' 'cache.occupancy web measured 8192' \
-			'cache.occupancy web/db measured 8192' 'memory.bandwidth / measured 0' \
-			'memory.bandwidth web partial 0')memory.bandwidth web/db measured 0" ] || fail "$output"
+		"$(printf '%s,' 'group.cache.occupancy / measured 8192' 'group.cache.occupancy web measured 8192' \
+			'group.cache.occupancy web/db measured 8192' 'group.memory.bandwidth / measured 0' \
+			'group.memory.bandwidth web partial 0')group.memory.bandwidth web/db measured 0" ] || fail "$output"
 	expect 2 "$UNCORE" --source kernel mem --resctrl
 	expect 2 "$UNCORE" --root "$root" --resctrl stat -M memory.bandwidth --source kernel
 	expect 3 "$UNCORE" --root "$MACHINES/intel-spr-1socket.txt" --resctrl list
@@ -493,12 +493,12 @@ clusters() {
 	expect 0 "$UNCORE" --source "sim:$BATS_TEST_TMPDIR/nps.yaml,step=1s" mem --per-node 1 1
 	[[ $output =~ 'socket 0  '[1-9].*'machine  '.*'it is not known which of them' ]] || fail "$output"
 	resctrl "$BATS_TEST_TMPDIR/resctrl"
-	expect 0 "$UNCORE" --root "$BATS_TEST_TMPDIR/resctrl" --resctrl stat -j --timeout 100ms -M cache.occupancy --per-node
+	expect 0 "$UNCORE" --root "$BATS_TEST_TMPDIR/resctrl" --resctrl stat -j --timeout 100ms -M group.cache.occupancy --per-node
 	[ "$(jq -r '"\(.node)\(.role)"' <<<"$output" | paste -sd ' ')" = '0/ 0web 0web/db 1/ 1web 1web/db' ] || fail "$output"
 	# A cache of two nodes that the kernel counts as a whole.
 	echo 0 >"$BATS_TEST_TMPDIR/resctrl/sys/devices/system/cpu/cpu1/cache/index3/id"
 	echo 0 >"$BATS_TEST_TMPDIR/resctrl/sys/devices/system/cpu/cpu1/topology/physical_package_id"
 	rm -r "$BATS_TEST_TMPDIR"/resctrl/sys/fs/resctrl/{,web/,web/mon_groups/db/}mon_data/mon_L3_01
-	expect 0 "$UNCORE" --root "$BATS_TEST_TMPDIR/resctrl" --resctrl stat -j --timeout 100ms -M cache.occupancy --per-node
+	expect 0 "$UNCORE" --root "$BATS_TEST_TMPDIR/resctrl" --resctrl stat -j --timeout 100ms -M group.cache.occupancy --per-node
 	[ "$(jq -r '"\(.node)\(.quality)"' <<<"$output" | sort -u)" = nullunavailable ] || fail "$output"
 }

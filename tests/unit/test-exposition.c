@@ -294,18 +294,18 @@ static void labels_of_places(void **state)
 		struct uncore_row_place place;
 		const char *labels; /* behind the family */
 	} cases[] = {
-		{{-1, -1, -1, NULL, NULL, NULL, -1, NULL}, ""},
-		{{0, -1, -1, NULL, NULL, NULL, -1, NULL}, ",socket=\"0\""},
-		{{1, 0, -1, NULL, NULL, NULL, -1, NULL}, ",socket=\"1\",node=\"0\""},
-		{{0, -1, -1, &each_socket, NULL, NULL, 0, NULL},
+		{{-1, -1, -1, NULL, NULL, NULL, -1, NULL, NULL}, ""},
+		{{0, -1, -1, NULL, NULL, NULL, -1, NULL, NULL}, ",socket=\"0\""},
+		{{1, 0, -1, NULL, NULL, NULL, -1, NULL, NULL}, ",socket=\"1\",node=\"0\""},
+		{{0, -1, -1, &each_socket, NULL, NULL, 0, NULL, NULL},
 		 ",socket=\"0\",channel=\"0\",pmu=\"box_2\""},
-		{{0, -1, -1, &controller, NULL, NULL, 3, NULL},
+		{{0, -1, -1, &controller, NULL, NULL, 3, NULL, NULL},
 		 ",socket=\"0\",controller=\"3\",pmu=\"box_4\""},
-		{{1, -1, 2, &each_socket, NULL, NULL, -1, NULL}, ",socket=\"1\",pmu=\"box_2\""},
-		{{-1, -1, 0, &each_cpu, NULL, NULL, -1, NULL}, ",pmu=\"box_1\",cpu=\"0\""},
-		{{-1, -1, -1, &each_cpu, NULL, NULL, -1, NULL}, ",pmu=\"box_1\""},
-		{{-1, -1, -1, NULL, &port, "GPU", -1, NULL}, ",port=\"0000:17:00.0\",role=\"GPU\""},
-		{{0, -1, 0, &disk, NULL, NULL, -1, &function},
+		{{1, -1, 2, &each_socket, NULL, NULL, -1, NULL, NULL}, ",socket=\"1\",pmu=\"box_2\""},
+		{{-1, -1, 0, &each_cpu, NULL, NULL, -1, NULL, NULL}, ",pmu=\"box_1\",cpu=\"0\""},
+		{{-1, -1, -1, &each_cpu, NULL, NULL, -1, NULL, NULL}, ",pmu=\"box_1\""},
+		{{-1, -1, -1, NULL, &port, "GPU", -1, NULL, NULL}, ",port=\"0000:17:00.0\",role=\"GPU\""},
+		{{0, -1, 0, &disk, NULL, NULL, -1, &function, NULL},
 		 ",socket=\"0\",pmu=\"nvme0\",device=\"0000:38:00.0\""},
 	};
 

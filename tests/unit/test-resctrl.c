@@ -197,13 +197,13 @@ static void a_cache_without_cpus(void **state)
 
 	put_group(x, "web/");
 	put(x, "mon_data/mon_L3_07/mon_sub_L3_09/mbm_total_bytes", "1\n");
-	begin(x, UNCORE_LEVEL_MACHINE, "memory.bandwidth");
+	begin(x, UNCORE_LEVEL_MACHINE, "group.memory.bandwidth");
 	assert_non_null(strstr(uncore_pmu_broken(uncore_pmu_at(x->u, 2)),
 			       "no CPU online has the cache 7 and is in node 9"));
 	has_quality(next(x, "/", -1), UNCORE_PARTIAL);
 	has_quality(row(x, "web", -1), UNCORE_MEASURED);
 	uncore_monitor_free(x->m);
-	begin(x, UNCORE_LEVEL_INSTANCE, "memory.bandwidth");
+	begin(x, UNCORE_LEVEL_INSTANCE, "group.memory.bandwidth");
 	is_not(next(x, "/", -1), UNCORE_UNAVAILABLE, "no CPU online has the cache 7");
 }
 
@@ -237,7 +237,7 @@ static void metrics(void **state)
 	struct machine *x = *state;
 	const struct uncore_row *r;
 
-	begin(x, UNCORE_LEVEL_SOCKET, "memory.bandwidth");
+	begin(x, UNCORE_LEVEL_SOCKET, "group.memory.bandwidth");
 	put(x, CACHE(1) "mbm_total_bytes", "65000\n");
 	r = next(x, "/", 1);
 	has_quality(r, UNCORE_MEASURED);
@@ -245,13 +245,13 @@ static void metrics(void **state)
 		    r->value * r->counted->seconds < 64000.1);
 	is_measured(row(x, "/", 0), 0);
 	uncore_monitor_free(x->m);
-	begin(x, UNCORE_LEVEL_MACHINE, "memory.local.ratio");
+	begin(x, UNCORE_LEVEL_MACHINE, "group.memory.local.ratio");
 	put(x, CACHE(0) "mbm_total_bytes", "2000\n");
 	put(x, CACHE(0) "mbm_local_bytes", "750\n");
 	r = next(x, "/", -1);
 	assert_true(r->value > 0); /* 0.25, but for the time between the readings of both files */
 	uncore_monitor_free(x->m);
-	begin(x, UNCORE_LEVEL_SOCKET, "cache.occupancy");
+	begin(x, UNCORE_LEVEL_SOCKET, "group.cache.occupancy");
 	put(x, CACHE(0) "llc_occupancy", "123\n");
 	is_measured(next(x, "/", 0), 123);
 	is_measured(row(x, "/", 1), 4096);
@@ -363,13 +363,13 @@ static void occupancy_only(void **state)
 	remove_path(x, "mon_data");
 	put(x, CACHE(0) "llc_occupancy", "1\n");
 	put(x, CACHE(0) "mbm_local_bytes/a-directory", "\n");
-	begin(x, UNCORE_LEVEL_MACHINE, "cache.occupancy");
+	begin(x, UNCORE_LEVEL_MACHINE, "group.cache.occupancy");
 	is_measured(next(x, "/", -1), 1);
 	uncore_monitor_free(x->m);
 	assert_int_equal(uncore_monitor_new(&x->m, x->u), 0);
-	assert_int_equal(uncore_monitor_add_metrics(x->m, "memory.bandwidth"), -ENODEV);
+	assert_int_equal(uncore_monitor_add_metrics(x->m, "group.memory.bandwidth"), -ENODEV);
 	assert_non_null(strstr(uncore_error(x->u), "does not have the event 'mbm_total_bytes'"));
-	assert_int_equal(uncore_monitor_add_metrics(x->m, "memory.local.bandwidth"), 0);
+	assert_int_equal(uncore_monitor_add_metrics(x->m, "group.memory.local.bandwidth"), 0);
 	assert_int_equal(uncore_monitor_open(x->m), -EISDIR);
 	assert_non_null(strstr(uncore_error(x->u), "mbm_local_bytes cannot be read"));
 }

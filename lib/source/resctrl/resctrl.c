@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* The source of resctrl's groups (linux Documentation/filesystems/resctrl.rst): bytes that the
  * tasks of each group move between a last-level cache and memory. The part of a group on one cache,
- * or on one NUMA node of it, is a PMU. Only existing groups are read. Nothing is written. */
+ * or on one NUMA node of it, is a PMU. Groups are made in lib/groups.c; here they are only read. */
 #include "source/source.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define TOP "sys/fs/resctrl"
+#define TOP UNC_RESCTRL
 #define CPU_DIR "sys/devices/system/cpu"
 /* A larger step is not traffic. The kernel has taken a counter that restarted for one that
  * wrapped. */
@@ -33,6 +33,8 @@ struct scan {
 	const struct unc_root *root;
 	const struct unc_topology *topology;
 	struct unc_error *e;
+	struct unc_slot *slots; /* the groups of this process */
+	size_t slot_count;
 	int *caches; /* the cache of each CPU of the topology; -1: offline, or unknown */
 	struct unc_pmus pmus;
 	size_t groups;
@@ -56,6 +58,15 @@ static int add_events(struct uncore_pmu *p)
 	return r;
 }
 
+/* The slot of a monitor group of the default group, "/NAME"; NULL: it is not one of ours. */
+static struct unc_slot *find_slot(const struct scan *s, const char *group)
+{
+	for (size_t i = 0; i < s->slot_count; i++)
+		if (*group == '/' && strcmp(group + 1, s->slots[i].name) == 0)
+			return &s->slots[i];
+	return NULL;
+}
+
 /* Adds the PMU of a group on a cache or, if `node` is not -1, on a node of the cache. A CPU there
  * counts it. Returns 0 or -ENOMEM. */
 static int add_pmu(struct scan *s, const char *group, const char *directory, int cache, int node)
@@ -76,6 +87,8 @@ static int add_pmu(struct scan *s, const char *group, const char *directory, int
 	p->identifier = unc_text_take(&domain);
 	p->root = s->root;
 	p->error = s->e;
+	p->source = UNC_SOURCE_RESCTRL;
+	p->slot = find_slot(s, group);
 	p->no_files = p->has_mask = true;
 	p->role = unc_names_take(&p->strings, strdup(group));
 	p->directory = unc_names_take(&p->strings, strdup(directory));
@@ -156,6 +169,49 @@ static int add_groups(struct scan *s, const char *path, const char *group)
 	return r;
 }
 
+/* Whether the CPU can monitor its cache, by the flags in /proc/cpuinfo; false, too, if they are not
+ * known. */
+static bool has_flags(const struct unc_root *root, bool *known)
+{
+	char *cpuinfo = NULL;
+	const char *flags = NULL;
+	size_t len;
+	bool has = false;
+
+	if (unc_root_read_bytes(root, "proc/cpuinfo", UNC_FIRST_CPU, &cpuinfo, &len) == 0)
+		flags = unc_find_value(cpuinfo, "flags", &len);
+	*known = flags && unc_has_word(flags, "fpu"); /* a snapshot may have only some */
+	has = flags &&
+	      (unc_has_word(flags, "cqm_mbm_total") || unc_has_word(flags, "cqm_occup_llc"));
+	free(cpuinfo);
+	return has;
+}
+
+int unc_resctrl_check(const struct unc_root *root, struct unc_error *e)
+{
+	struct unc_names names = {0};
+	bool known, has = has_flags(root, &known), empty;
+
+	if (unc_root_exists(root, TOP "/mon_data"))
+		return 0;
+	empty = unc_root_list(root, TOP, &names) < 0 || !names.count;
+	unc_names_finish(&names);
+	if (!empty)
+		return unc_fail(e, ENODEV, "%s",
+				"resctrl has no mon_data here: the CPU cannot monitor, or the "
+				"kernel was booted without it (rdt=!mbmtotal)");
+	if (known && !has && !unc_root_exists(root, TOP))
+		return unc_fail(e, EOPNOTSUPP, "%s",
+				"this CPU cannot monitor its L3 cache (no flag cqm_mbm_total or "
+				"cqm_occup_llc in /proc/cpuinfo), or the hypervisor does not let a "
+				"virtual machine do so");
+	return unc_fail(e, ENODEV, "%s",
+			"resctrl is not mounted. As root: " UNC_RESCTRL_MOUNT "; that needs a CPU "
+			"with monitoring of its L3 cache (flags cqm_occup_llc, cqm_mbm_total in "
+			"/proc/cpuinfo) and a kernel with CONFIG_X86_CPU_RESCTRL or "
+			"CONFIG_ARM64_MPAM");
+}
+
 static int add_all(struct scan *s)
 {
 	const struct unc_topology *t = s->topology;
@@ -166,16 +222,8 @@ static int add_all(struct scan *s)
 		r = unc_nomem(s->e);
 	else if (r < 0 && r != -ENOENT)
 		r = unc_fail(s->e, -r, "/" TOP " cannot be read: %s", unc_errno_text(r));
-	else if (!unc_root_exists(s->root, TOP "/mon_data"))
-		r = unc_fail(
-			s->e, ENODEV, "%s",
-			names.count ? "resctrl has no mon_data here: the CPU cannot "
-				      "monitor, or the kernel was booted without it (rdt=!mbmtotal)"
-				    : "resctrl is not mounted. As root: mount -t resctrl resctrl "
-				      "/" TOP "; that needs a CPU with monitoring of its L3 cache "
-				      "(flags cqm_occup_llc, cqm_mbm_total in /proc/cpuinfo)");
 	else
-		r = 0;
+		r = unc_resctrl_check(s->root, s->e);
 	for (size_t i = 0; r == 0 && i < t->cpu_count; i++)
 		s->caches[i] =
 			!t->cpus[i].online
@@ -193,16 +241,20 @@ static int add_all(struct scan *s)
 }
 
 int unc_resctrl_scan(const struct unc_root *root, const struct unc_topology *topology,
-		     struct unc_pmus *out, struct unc_error *e)
+		     struct unc_slot *slots, size_t slot_count, struct unc_pmus *out,
+		     struct unc_error *e)
 {
-	struct scan s = {.root = root, .topology = topology, .e = e};
+	struct scan s = {.root = root,
+			 .topology = topology,
+			 .slots = slots,
+			 .slot_count = slot_count,
+			 .e = e};
 	int r = add_all(&s);
 
 	free(s.caches);
-	if (r < 0)
-		unc_pmus_finish(&s.pmus);
-	else
-		*out = s.pmus;
+	if (r == 0 && unc_pmus_join(out, &s.pmus) < 0)
+		r = unc_nomem(e);
+	unc_pmus_finish(&s.pmus);
 	return r;
 }
 
@@ -358,6 +410,13 @@ static int resctrl_enable(struct unc_source *source, struct unc_error *e)
 	return 0;
 }
 
+/* The interval that this reading ends was that of the tasks which the group got before it. */
+static void end_interval(struct unc_slot *slot)
+{
+	memcpy(slot->label, slot->next, sizeof(slot->label));
+	slot->mixed = slot->since_ns && unc_now_ns() - slot->since_ns < UNC_SLOT_MIXED_NS;
+}
+
 static int resctrl_read(struct unc_source *source, struct uncore_reading *into, uint64_t *now_ns,
 			struct unc_error *e)
 {
@@ -367,6 +426,9 @@ static int resctrl_read(struct unc_source *source, struct uncore_reading *into, 
 	(void)e;
 	for (size_t i = 0; i < s->count; i++)
 		read_counter(s, i, &into[i]);
+	for (size_t i = 0; i < s->count; i++)
+		if (s->plan[i].pmu->slot)
+			end_interval(s->plan[i].pmu->slot);
 	*now_ns = begin_ns + (unc_now_ns() - begin_ns) / 2;
 	return 0;
 }

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/* Which keys get one of the few groups for the next interval. */
+#ifndef WHO_CHOOSE_H
+#define WHO_CHOOSE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* A process, cgroup, unit, container, job or user. */
+struct key {
+	char *id, *label;
+	/* In the latest window: */
+	double cpu;    /* CPU time over time: 1 is a whole CPU */
+	double faults; /* page faults per second */
+	size_t processes;
+	bool children;     /* a process of it has started others */
+	bool elsewhere;    /* all its processes are in groups of others */
+	bool joined;       /* it has processes that it had not when its group got its tasks */
+	int slot;          /* -1: none */
+	double rate;       /* what it moved when it had a group last; NaN: it never had one */
+	uint64_t measured; /* the interval in which that was; 0: none */
+};
+
+/* Whether it may move much: it uses a share of a CPU, or takes pages. */
+bool key_is_busy(const struct key *key);
+
+/* Decides who has the slots in the next interval: sets `slot` of the keys. Those that moved most keep
+ * theirs; if there are more busy keys than slots, the others are measured in turn. */
+void choose_slots(struct key *keys, size_t count, size_t slots);
+
+#endif

@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: MIT */
+/* `uncore who`: groups of resctrl for the processes, cgroups, units, containers or jobs that may move
+ * most, until it ends. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/writer.h"
+#include "commands/options.h"
+#include "loop/loop.h"
+#include "who/who.h"
+
+/* The least use is measured over this time before the first groups are given away. */
+#define FIRST_WINDOW_NS (250 * NS_PER_MS)
+/* More groups are seldom needed, and reading each takes an interrupt on a CPU of each cache. */
+#define DEFAULT_GROUPS 32
+#define MOST_GROUPS 1024
+
+struct who_options {
+	const char *by;
+	uint64_t interval_ns, count, top, groups;
+	bool dry_run, clean, verbose;
+	struct print_options print;
+	enum who_by kind;
+};
+
+static const char who_doc[] =
+	"Shows which processes, cgroups, systemd units, containers, jobs or users move data "
+	"between the last-level caches and memory, and how much of the caches they fill. The "
+	"kernel's resctrl counts that for groups of tasks.\v"
+	"Makes groups in /sys/fs/resctrl/mon_groups, named uncore-PID-NUMBER, moves tasks into "
+	"them, and removes them at the end: this command changes the machine. Tasks in groups of "
+	"others stay there. What was killed with SIGKILL leaves its groups; the next run removes "
+	"them, or --clean.";
+
+#define AT(member) offsetof(struct who_options, member)
+
+static const struct cli_option options[] = {
+	{NULL, NULL, "What is shown:", 0, 1, 0, 0},
+	{"by", "KEY", "process (default), cgroup, unit, container, job or user", 'b', 1,
+	 OPTION_TEXT, AT(by)},
+	{"top", "N", "Only the N that move most; the others are one line", 0, 1, OPTION_COUNT,
+	 AT(top)},
+	{NULL, NULL, "When, and with what:", 0, 2, 0, 0},
+	{"interval", "TIME", "Print every TIME (milliseconds, or with a unit; default 1s)", 'I', 2,
+	 OPTION_INTERVAL, AT(interval_ns)},
+	{"count", "N", "End after N intervals", 'n', 2, OPTION_COUNT, AT(count)},
+	{"groups", "N", "Make at most N groups (default 32, and one id stays free)", 0, 2,
+	 OPTION_COUNT, AT(groups)},
+	{"dry-run", NULL, "Show which groups would be made, and for whom; make none", 0, 2,
+	 OPTION_FLAG, AT(dry_run)},
+	{"clean", NULL, "Remove groups that killed processes of uncore have left, and end", 0, 2,
+	 OPTION_FLAG, AT(clean)},
+	{NULL, NULL, "Output:", 0, 4, 0, 0},
+	{"output", "FILE", "Write to FILE instead of standard output", 'o', 4, OPTION_TEXT,
+	 AT(print.file)},
+	{"timestamps", NULL, "Print dates instead of the time since the start", 0, 4, OPTION_FLAG,
+	 AT(print.timestamp)},
+	{"verbose", NULL, "Print all notes", 'v', 4, OPTION_FLAG, AT(verbose)},
+	{0},
+};
+
+static void check(void *into, struct argp_state *state)
+{
+	struct who_options *o = into;
+	size_t kind = o->by ? cli_word(who_by_words, o->by) : BY_PROCESS;
+
+	if (!who_by_words[kind])
+		argp_error(state,
+			   "--by %s: it is not process, cgroup, unit, container, job or user",
+			   o->by);
+	o->kind = (enum who_by)kind;
+	if (o->groups > MOST_GROUPS)
+		argp_error(state, "--groups: at most %d", MOST_GROUPS);
+}
+
+/* ---- groups end with the process, however it ends ---- */
+
+static struct uncore_groups *made;
+
+static void remove_groups(void)
+{
+	uncore_groups_free(made);
+	made = NULL;
+}
+
+/* ---- the sink ---- */
+
+static struct sink *print_of(void *context)
+{
+	return &((struct who *)context)->print.sink;
+}
+
+static int open_sink(void *context)
+{
+	return print_of(context)->open(print_of(context)->context);
+}
+
+/* The groups get their tasks before it is printed, which may take long. */
+static int take(void *context, const struct frame *f)
+{
+	struct who *w = context;
+	struct frame made_frame = *f;
+	int status = pool_look(&w->pool);
+
+	if (status)
+		return status;
+	w->rest = pool_rest(&w->pool);
+	who_make_rows(w, f);
+	status = pool_assign(&w->pool);
+	if (status)
+		return status;
+	made_frame.recorded = w->rows;
+	made_frame.made = w->row_count;
+	w->print.sink.stop_fd = w->sink.stop_fd;
+	return print_of(w)->take(print_of(w)->context, &made_frame);
+}
+
+static int end(void *context)
+{
+	return print_of(context)->end(print_of(context)->context);
+}
+
+/* ---- counting ---- */
+
+/* Chooses by a short time, and gives the groups to the first ones. */
+static int begin(struct pool *p, int stop_fd)
+{
+	int status = pool_look(p);
+
+	if (!status)
+		cli_sleep_until(cli_now_ns() + FIRST_WINDOW_NS, stop_fd);
+	if (!status)
+		status = pool_look(p);
+	return status ? status : pool_assign(p);
+}
+
+static int count_all(struct who *w, const struct who_options *o, int stop_fd)
+{
+	static const struct command metrics = {.metrics = WHO_MOVED "," WHO_LOCAL "," WHO_REMOTE
+								    "," WHO_CACHE
+								    ",and," WHO_CONTROLLERS};
+	const struct request request = {
+		.preset = &metrics,
+		.viewed = true,
+		.default_level = UNCORE_LEVEL_MACHINE,
+		.levels = uncore_socket_count(w->cli->u) > 1 ? 1u << UNCORE_LEVEL_SOCKET : 0,
+		.undone = true,
+		.verbose = o->verbose,
+		.when = {.interval_ns = o->interval_ns, .interval_count = o->count}};
+	struct uncore_monitor *m = NULL;
+	struct sink *sinks[] = {&w->sink, NULL};
+	int status;
+
+	w->sink = (struct sink){
+		.context = w, .stop_fd = -1, .open = open_sink, .take = take, .end = end};
+	print_init(&w->print, w->cli, &request, &o->print);
+	status = loop_plan(w->cli, &request, sinks, &m);
+	if (!status)
+		status = begin(&w->pool, stop_fd);
+	if (!status)
+		status = loop_run(w->cli, &request, sinks, m);
+	else
+		uncore_monitor_free(m);
+	return print_close(&w->print, status);
+}
+
+/* Signals wait from here on until the groups are removed. */
+static int run(struct cli *cli, const struct who_options *o)
+{
+	struct who w = {.cli = cli, .by = o->kind, .top = o->top};
+	struct signals signals;
+	int status = signals_open(&signals, true), err;
+
+	if (status)
+		return status;
+	atexit(remove_groups);
+	err = uncore_groups_new(&made, cli->u, o->groups);
+	if (!err)
+		err = uncore_scan(cli->u);
+	status = err ? cli_fail(cli, err)
+		     : pool_open(&w.pool, cli, o->kind, uncore_groups_count(made));
+	w.pool.groups = made;
+	if (!status && uncore_groups_count(made) < o->groups && o->verbose)
+		cli_error("note: %zu groups were made: the hardware has no more ids that are free",
+			  uncore_groups_count(made));
+	if (!status)
+		status = count_all(&w, o, signals.stop_fd);
+	remove_groups();
+	if (!err)
+		pool_close(&w.pool);
+	free(w.rows);
+	free(w.places);
+	buffer_free(&w.other);
+	buffer_free(&w.reason);
+	signals_close(&signals);
+	return status;
+}
+
+/* ---- without groups ---- */
+
+static void put_found(void *context, const char *name)
+{
+	buffer_printf(context, "%s\n", name);
+}
+
+static int clean(struct cli *cli, const struct who_options *o)
+{
+	struct buffer text = {0};
+	int count = uncore_groups_clean(cli->u, o->dry_run, put_found, &text);
+
+	if (count < 0) {
+		buffer_free(&text);
+		return cli_fail(cli, count);
+	}
+	if (count)
+		buffer_printf(&text, "%d group%s of processes that have ended %s.\n", count,
+			      count == 1 ? "" : "s", o->dry_run ? "would be removed" : "removed");
+	else
+		buffer_puts(&text, "No group of an ended process is left.\n");
+	return writer_print(&text);
+}
+
+static int dry_run(struct cli *cli, const struct who_options *o)
+{
+	static const struct table_column columns[] = {
+		{"GROUP", 0}, {"WHO", 0}, {"PROCESSES", TABLE_RIGHT}, {"CPU", TABLE_RIGHT}, {0}};
+	struct buffer text = {0};
+	struct table t = {0};
+	struct pool pool;
+	size_t most, slots;
+	int err = uncore_groups_most(cli->u, &most), status;
+
+	if (err)
+		return cli_fail(cli, err);
+	slots = most < o->groups ? most : (size_t)o->groups;
+	status = pool_open(&pool, cli, o->kind, slots);
+	if (!status)
+		status = begin(&pool, -1);
+	table_init(&t, columns);
+	for (size_t i = 0; !status && i < slots; i++) {
+		const struct key *k = pool_owner(&pool, i);
+
+		table_cell(&t, "uncore-PID-%zu", i);
+		table_cell(&t, "%s", k ? k->label : "-");
+		table_cell(&t, "%zu", k ? k->processes : 0);
+		table_cell(&t, "%.0f %%", k ? 100 * k->cpu : 0);
+		table_end_row(&t, NULL);
+	}
+	table_print(&t, &text);
+	table_free(&t);
+	pool_close(&pool);
+	if (status)
+		buffer_free(&text);
+	return status ? status : writer_print(&text);
+}
+
+int cmd_who(struct cli *cli, int argc, char **argv)
+{
+	static const struct cli_syntax syntax = {.doc = who_doc,
+						 .options = options,
+						 .outputs = OUTPUTS_RECORDS,
+						 .outputs_group = 4,
+						 .outputs_at = AT(print.output),
+						 .check = check};
+	struct who_options o = {
+		.interval_ns = NS_PER_S, .groups = DEFAULT_GROUPS, .print.separator = ","};
+	int status;
+
+	cli_parse(cli, &syntax, &o, argc, argv);
+	if (!o.print.output)
+		o.print.output = &who_table;
+	status = cli_prepare(cli);
+	if (status)
+		return status;
+	if (o.clean)
+		return clean(cli, &o);
+	return o.dry_run ? dry_run(cli, &o) : run(cli, &o);
+}

@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: MIT */
+#include "who/pool.h"
+
+#include <math.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buffer.h"
+
+/* Containers and jobs get their cgroups after they have started, and any process may be moved:
+ * this is read in so many scans, and then in one of so many. */
+#define FIRST_SCANS 4
+#define LATER_SCANS 16
+/* A group gets its tasks again after so many intervals: what a child has started that was given to
+ * another parent is seen in no other way. */
+#define AGAIN 8
+
+int pool_open(struct pool *p, struct cli *cli, enum who_by by, size_t slots)
+{
+	*p = (struct pool){.cli = cli, .by = by, .slot_count = slots};
+	p->owners = cli_realloc(NULL, slots, sizeof(*p->owners));
+	for (size_t i = 0; i < slots; i++)
+		p->owners[i] = SIZE_MAX;
+	return tasks_open(&p->tasks, cli->root);
+}
+
+void pool_close(struct pool *p)
+{
+	for (size_t i = 0; i < p->key_count; i++) {
+		free(p->keys[i].id);
+		free(p->keys[i].label);
+	}
+	free(p->keys);
+	free(p->owners);
+	tasks_close(&p->tasks);
+}
+
+/* ---- keys ---- */
+
+static void name_user(const struct pool *p, int pid, struct buffer *id, struct buffer *label)
+{
+	auto_buffer status = {0};
+	const struct passwd *user;
+	unsigned uid;
+	char *line;
+
+	if (!tasks_read(&p->tasks, pid, "status", &status))
+		return;
+	line = strstr(status.data, "\nUid:");
+	if (!line || sscanf(line + 5, "%u", &uid) != 1)
+		return;
+	buffer_printf(id, "%u", uid);
+	user = p->cli->root ? NULL : getpwuid(uid);
+	if (user)
+		buffer_printf(label, "%s (%u)", user->pw_name, uid);
+	else
+		buffer_printf(label, "user %u", uid);
+}
+
+/* The number of the key, which is added when it is new. */
+static size_t find_key(struct pool *p, const struct buffer *id, const struct buffer *label)
+{
+	struct key *k;
+
+	for (size_t i = 0; i < p->key_count; i++)
+		if (strcmp(p->keys[i].id, id->data) == 0)
+			return i;
+	if (p->key_count == p->key_room) {
+		p->key_room = p->key_room ? 2 * p->key_room : 64;
+		p->keys = cli_realloc(p->keys, p->key_room, sizeof(*p->keys));
+	}
+	k = &p->keys[p->key_count];
+	*k = (struct key){
+		.id = cli_copy(id->data), .label = cli_copy(label->data), .slot = -1, .rate = NAN};
+	cli_clean(k->label, strlen(k->label), "");
+	return p->key_count++;
+}
+
+static void set_key(struct pool *p, struct process *process)
+{
+	auto_buffer text = {0}, id = {0}, label = {0};
+	size_t before = process->key;
+
+	if (p->by == BY_PROCESS) {
+		buffer_printf(&id, "%d:%llu", process->pid, (unsigned long long)process->start);
+		buffer_printf(&label, "%s (%d)", process->name, process->pid);
+	} else if (p->by == BY_USER) {
+		name_user(p, process->pid, &id, &label);
+	} else if (tasks_read(&p->tasks, process->pid, "cgroup", &text)) {
+		key_find(p->by, buffer_text(&text), &id, &label);
+	}
+	process->key = id.len ? find_key(p, &id, &label) : POOL_NO_KEY;
+	if (process->key != before)
+		process->placed = false;
+}
+
+/* A process keeps its own key, and its user nearly always. */
+static bool needs_key(const struct pool *p, const struct process *process)
+{
+	if (process->key == SIZE_MAX)
+		return true;
+	if (p->by == BY_PROCESS)
+		return false;
+	return process->scans < FIRST_SCANS ||
+	       (p->tasks.scans + (uint64_t)process->pid) % LATER_SCANS == 0;
+}
+
+/* Removes keys without processes and without a slot. */
+static void drop_keys(struct pool *p)
+{
+	size_t *moved = cli_realloc(NULL, p->key_count + 1, sizeof(*moved)), kept = 0;
+
+	for (size_t i = 0; i < p->key_count; i++) {
+		moved[i] = kept;
+		if (p->keys[i].processes || p->keys[i].slot >= 0) {
+			p->keys[kept++] = p->keys[i];
+			continue;
+		}
+		free(p->keys[i].id);
+		free(p->keys[i].label);
+	}
+	p->key_count = kept;
+	for (size_t i = 0; i < p->tasks.count; i++)
+		if (p->tasks.items[i].key < POOL_NO_KEY)
+			p->tasks.items[i].key = moved[p->tasks.items[i].key];
+	for (size_t i = 0; i < p->slot_count; i++)
+		if (p->owners[i] != SIZE_MAX)
+			p->owners[i] = moved[p->owners[i]];
+	free(moved);
+}
+
+/* The key of the parent, or of its parents that are as new. SIZE_MAX: none. */
+static size_t key_of_parent(const struct pool *p, const struct process *process)
+{
+	const struct process *parent = tasks_find(&p->tasks, process->parent);
+
+	for (int depth = 0; parent && parent->is_new && depth < 16; depth++)
+		parent = tasks_find(&p->tasks, parent->parent);
+	return parent && parent->key < POOL_NO_KEY ? parent->key : SIZE_MAX;
+}
+
+/* New processes are in the group of the process that has started them. */
+static void note_children(struct pool *p)
+{
+	for (size_t i = 0; i < p->tasks.count; i++) {
+		const struct process *process = &p->tasks.items[i];
+		size_t key = process->is_new ? key_of_parent(p, process) : SIZE_MAX;
+
+		if (key != SIZE_MAX && key != process->key && p->keys[key].slot >= 0)
+			p->keys[key].children = p->keys[key].joined = true;
+	}
+}
+
+static void add_process(struct pool *p, struct process *process)
+{
+	struct key *k;
+
+	if (process->is_kernel)
+		return;
+	if (needs_key(p, process))
+		set_key(p, process);
+	if (process->key == POOL_NO_KEY)
+		return;
+	k = &p->keys[process->key];
+	k->processes++;
+	k->cpu += process->cpu_share;
+	k->faults += process->fault_rate;
+	/* With other keys than processes, children mostly have the same one. */
+	k->children |= p->by == BY_PROCESS && process->children;
+	k->joined |= !process->placed;
+	k->elsewhere &= p->groups && uncore_groups_other(p->groups, process->pid);
+}
+
+int pool_look(struct pool *p)
+{
+	int err = p->groups ? uncore_groups_look(p->groups) : 0;
+
+	if (err)
+		return cli_fail(p->cli, err);
+	tasks_scan(&p->tasks);
+	p->interval++;
+	for (size_t i = 0; i < p->key_count; i++) {
+		struct key *k = &p->keys[i];
+
+		k->cpu = k->faults = 0;
+		k->processes = 0;
+		k->children = k->joined = false;
+		k->elsewhere = true;
+	}
+	for (size_t i = 0; i < p->tasks.count; i++)
+		add_process(p, &p->tasks.items[i]);
+	note_children(p);
+	return CLI_OK;
+}
+
+/* ---- groups ---- */
+
+void pool_measured(struct pool *p, size_t slot, double rate)
+{
+	struct key *k = p->owners[slot] == SIZE_MAX ? NULL : &p->keys[p->owners[slot]];
+
+	if (!k)
+		return;
+	k->measured = p->interval;
+	if (isfinite(rate))
+		k->rate = rate;
+}
+
+const struct key *pool_owner(const struct pool *p, size_t slot)
+{
+	return p->owners[slot] == SIZE_MAX ? NULL : &p->keys[p->owners[slot]];
+}
+
+struct pool_rest pool_rest(const struct pool *p)
+{
+	struct pool_rest rest = {0};
+
+	for (size_t i = 0; i < p->key_count; i++) {
+		if (!key_is_busy(&p->keys[i]))
+			continue;
+		rest.all_busy++;
+		rest.busy += p->keys[i].slot < 0;
+	}
+	for (size_t i = 0; i < p->tasks.count; i++) {
+		const struct process *process = &p->tasks.items[i];
+		bool has = process->key < POOL_NO_KEY && p->keys[process->key].slot >= 0;
+
+		if (process->is_kernel ||
+		    (p->groups && uncore_groups_other(p->groups, process->pid)))
+			continue;
+		rest.all_cpu += process->cpu_share;
+		rest.processes += !has;
+		rest.cpu += has ? 0 : process->cpu_share;
+	}
+	return rest;
+}
+
+/* Gives the slot to all threads of all processes of the key. */
+static int give(struct pool *p, size_t slot, size_t key)
+{
+	const char *label = key == SIZE_MAX ? "" : p->keys[key].label;
+	int *threads = NULL, err;
+	size_t count = 0;
+
+	for (size_t i = 0; key != SIZE_MAX && i < p->tasks.count; i++) {
+		if (p->tasks.items[i].key != key || p->tasks.items[i].is_kernel)
+			continue;
+		tasks_threads(&p->tasks, p->tasks.items[i].pid, &threads, &count);
+		p->tasks.items[i].placed = true;
+	}
+	err = uncore_groups_assign(p->groups, slot, threads, count, label);
+	free(threads);
+	return err ? cli_fail(p->cli, err) : CLI_OK;
+}
+
+/* The key that has the slot now. */
+static size_t new_owner(const struct pool *p, size_t slot)
+{
+	for (size_t i = 0; i < p->key_count; i++)
+		if (p->keys[i].slot == (int)slot)
+			return i;
+	return SIZE_MAX;
+}
+
+int pool_assign(struct pool *p)
+{
+	int status = CLI_OK;
+
+	choose_slots(p->keys, p->key_count, p->slot_count);
+	for (size_t i = 0; !status && i < p->slot_count; i++) {
+		size_t key = new_owner(p, i);
+		bool changed = key != p->owners[i];
+		bool again = changed || (key != SIZE_MAX &&
+					 (p->keys[key].joined || (p->interval + i) % AGAIN == 0));
+
+		p->owners[i] = key;
+		if (!p->groups || !again)
+			continue;
+		status = give(p, i, key);
+		/* Threads that threads have started meanwhile, which were not in the group yet. */
+		if (!status && changed && key != SIZE_MAX)
+			status = give(p, i, key);
+	}
+	drop_keys(p);
+	return status;
+}

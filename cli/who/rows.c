@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: MIT */
+/* The rows of an interval. The kernel's count of the default group contains its monitor groups, which
+ * are those of the pool and perhaps others. Here it becomes what is left without them. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "who/who.h"
+
+/* Whether the row is of a monitor group of the default group: "/uncore-12-0", "/web". */
+static bool is_part(const struct uncore_row *row)
+{
+	return row->place->role && row->place->role[0] == '/' && row->place->role[1];
+}
+
+static bool is_default(const struct uncore_row *row)
+{
+	return cli_same(row->place->role, "/");
+}
+
+bool who_is_control_group(const struct uncore_row *row)
+{
+	const char *role = row->place->role;
+
+	return role && *role != '/' && !strchr(role, '/') && strcmp(role, WHO_OTHER) != 0;
+}
+
+/* The slot of a row; -1: it is of another group. */
+static int slot_of(const struct who *w, const struct uncore_row *row)
+{
+	for (size_t i = 0; row->place->tasks && i < w->pool.slot_count; i++)
+		if (cli_same(uncore_groups_name(w->pool.groups, i), row->place->role + 1))
+			return (int)i;
+	return -1;
+}
+
+static void describe_rest(struct who *w)
+{
+	const struct pool_rest *rest = &w->rest;
+
+	w->other.len = w->reason.len = 0;
+	buffer_printf(&w->other, "%zu process%s and the kernel", rest->processes,
+		      rest->processes == 1 ? "" : "es");
+	if (rest->busy)
+		buffer_printf(
+			&w->reason,
+			"%zu of %zu busy %s had no group in this interval, with %.0f %% of the CPU "
+			"time: the hardware has few groups, which they have in turn (--groups)",
+			rest->busy, rest->all_busy,
+			w->by == BY_PROCESS ? "processes" : who_by_words[w->by],
+			rest->all_cpu > 0 ? 100 * rest->cpu / rest->all_cpu : 0);
+}
+
+/* What the default group has without its monitor groups. They are read at slightly different times:
+ * a difference below 0 is 0. */
+static void subtract(struct who *w, const struct frame *f, struct uncore_row *row,
+		     struct uncore_row_place *place)
+{
+	const struct uncore_row all = *row;
+	size_t unknown = 0;
+
+	for (size_t i = 0; i < uncore_sample_count(f->sample); i++) {
+		const struct uncore_row *part = uncore_sample_row(f->sample, i);
+
+		if (part->query != all.query && !cli_same(part->query->name, all.query->name))
+			continue;
+		if (!is_part(part) || part->place->socket != all.place->socket)
+			continue;
+		if (isnan(part->value))
+			unknown++;
+		else
+			row->value -= part->value;
+		if (part->quality > row->quality && !isnan(part->value)) {
+			row->quality = part->quality;
+			row->reason = part->reason;
+		}
+	}
+	row->value = row->value < 0 ? 0 : row->value;
+	row->low = row->high = row->rate = row->weight = NAN;
+	*place = *all.place;
+	place->role = WHO_OTHER;
+	place->tasks = w->other.data;
+	row->place = place;
+	if (row->quality < UNCORE_PARTIAL && unknown) {
+		row->quality = UNCORE_PARTIAL;
+		row->reason = "it contains what groups without a count moved";
+	}
+	if (row->quality < UNCORE_PARTIAL && w->rest.busy) {
+		row->quality = UNCORE_PARTIAL;
+		row->reason = w->reason.data;
+	}
+}
+
+static void add_row(struct who *w, const struct frame *f, const struct uncore_row *from)
+{
+	int slot = slot_of(w, from);
+	const struct key *owner = slot < 0 ? NULL : pool_owner(&w->pool, (size_t)slot);
+	struct uncore_row *row;
+
+	if (slot >= 0 && !*from->place->tasks)
+		return; /* nobody had it */
+	row = &w->rows[w->row_count];
+	*row = *from;
+	if (owner && owner->children && !row->reason)
+		row->reason = "processes that it started are in it, until the end of the interval "
+			      "in which they began";
+	if (is_default(from))
+		subtract(w, f, row, &w->places[w->row_count]);
+	w->row_count++;
+}
+
+void who_make_rows(struct who *w, const struct frame *f)
+{
+	size_t count = uncore_sample_count(f->sample);
+
+	if (w->row_room < count) {
+		w->row_room = count;
+		w->rows = cli_realloc(w->rows, count, sizeof(*w->rows));
+		w->places = cli_realloc(w->places, count, sizeof(*w->places));
+	}
+	w->row_count = 0;
+	describe_rest(w);
+	for (size_t i = 0; i < count; i++) {
+		const struct uncore_row *row = uncore_sample_row(f->sample, i);
+		int slot = slot_of(w, row);
+
+		if (slot >= 0 && row->place->socket < 0 && cli_same(row->query->name, WHO_MOVED))
+			pool_measured(&w->pool, (size_t)slot, row->value);
+		add_row(w, f, row);
+	}
+}

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: MIT */
+/* The table of `uncore who`: the keys that have a group, then what no group has, then groups of
+ * others, then how their sum compares with what the memory controllers count. */
+#include <math.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "who/who.h"
+
+#define SOCKETS 4 /* with columns of their own */
+/* The sum and the controllers differ by at least that much of it before the text says why. */
+#define DIFFERENT 0.02
+
+static const struct table_column columns[] = {
+	{"WHO", TABLE_ALONE},
+	{"MEMORY", TABLE_RIGHT | TABLE_RATE},
+	{"SHARE", TABLE_RIGHT},
+	{"LOCAL", TABLE_RIGHT | TABLE_RATE},
+	{"REMOTE", TABLE_RIGHT | TABLE_RATE},
+	{"CACHE", TABLE_RIGHT | TABLE_TIME},
+	{"SOCKET 0", TABLE_RIGHT | TABLE_BELOW | TABLE_RATE},
+	{"SOCKET 1", TABLE_RIGHT | TABLE_BELOW | TABLE_RATE},
+	{"SOCKET 2", TABLE_RIGHT | TABLE_BELOW | TABLE_RATE},
+	{"SOCKET 3", TABLE_RIGHT | TABLE_BELOW | TABLE_RATE},
+	{0},
+};
+
+enum column { MOVED, LOCAL, REMOTE, CACHE, COLUMNS };
+
+static const char *const metrics[] = {
+	[MOVED] = WHO_MOVED, [LOCAL] = WHO_LOCAL, [REMOTE] = WHO_REMOTE, [CACHE] = WHO_CACHE};
+
+enum kind { OWN, OTHER, FOREIGN };
+
+struct line {
+	const char *role;
+	const char *tasks; /* NULL: a group of others */
+	enum kind kind;
+	const struct uncore_row *cells[COLUMNS], *sockets[SOCKETS];
+};
+
+static struct line *find_line(struct line *lines, size_t *count, const struct uncore_row *row)
+{
+	const struct uncore_row_place *place = row->place;
+	struct line *line = lines;
+
+	for (; line < lines + *count; line++)
+		if (cli_same(line->role, place->role))
+			return line;
+	(*count)++;
+	*line = (struct line){.role = place->role,
+			      .tasks = place->tasks,
+			      .kind = strcmp(place->role, WHO_OTHER) == 0 ? OTHER
+				      : place->tasks                      ? OWN
+									  : FOREIGN};
+	return line;
+}
+
+static struct line *make_lines(const struct out *out, size_t *count)
+{
+	struct line *lines = cli_realloc(NULL, out->row_count, sizeof(*lines));
+
+	*count = 0;
+	for (size_t i = 0; i < out->row_count; i++) {
+		const struct uncore_row *row = out->rows[i].row;
+		int socket = row->place->socket;
+		struct line *line;
+
+		if (!row->place->role)
+			continue;
+		line = find_line(lines, count, row);
+		for (int m = 0; socket < 0 && m < COLUMNS; m++)
+			if (cli_same(row->query->name, metrics[m]))
+				line->cells[m] = row;
+		if (socket >= 0 && socket < SOCKETS && cli_same(row->query->name, WHO_MOVED))
+			line->sockets[socket] = row;
+	}
+	return lines;
+}
+
+/* What moved, or else what fills the cache; -1: not known. */
+static double weight_of(const struct line *line)
+{
+	const struct uncore_row *row = line->cells[MOVED] ? line->cells[MOVED] : line->cells[CACHE];
+
+	return row && isfinite(row->value) ? row->value : -1;
+}
+
+static int compare_lines(const void *a, const void *b)
+{
+	const struct line *x = a, *y = b;
+	double p = weight_of(x), q = weight_of(y);
+
+	if (x->kind != y->kind)
+		return x->kind < y->kind ? -1 : 1;
+	return p > q ? -1 : p < q ? 1 : strcmp(x->role, y->role);
+}
+
+/* All that groups moved. A monitor group in the default group, "/web", was taken off that and is
+ * added again; one in a control group, "batch/db", is contained in that. */
+static double sum_of(const struct line *lines, size_t count)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < count; i++)
+		if (lines[i].kind != FOREIGN || !strchr(lines[i].role + 1, '/'))
+			sum += lines[i].cells[MOVED] && isfinite(lines[i].cells[MOVED]->value)
+				       ? lines[i].cells[MOVED]->value
+				       : 0;
+	return sum;
+}
+
+static void put_line(struct table *t, const struct line *line, double sum)
+{
+	const struct uncore_row *moved = line->cells[MOVED];
+
+	if (line->kind == OTHER)
+		table_cell(t, "other: %s", line->tasks);
+	else if (line->kind == OWN)
+		table_cell(t, "%s", line->tasks);
+	else
+		table_cell(t, "group %s", line->role);
+	out_value(t, moved);
+	out_share(t, moved && sum > 0 ? moved->value / sum : NAN);
+	out_value(t, line->cells[LOCAL]);
+	out_value(t, line->cells[REMOTE]);
+	out_value(t, line->cells[CACHE]);
+	for (int i = 0; i < SOCKETS; i++)
+		out_value(t, line->sockets[i]);
+	table_end_row(t, NULL);
+}
+
+/* Lines that --top leaves out are one. */
+static void put_rest(struct table *t, const struct line *lines, size_t count, double sum)
+{
+	struct uncore_row_query query = {.name = WHO_MOVED, .unit = "B/s"};
+	struct uncore_row row = {.query = &query, .quality = UNCORE_MEASURED};
+
+	for (size_t i = 0; i < count; i++)
+		if (weight_of(&lines[i]) > 0)
+			row.value += weight_of(&lines[i]);
+	table_cell(t, "%zu more with groups", count);
+	out_value(t, lines->cells[MOVED] ? &row : NULL);
+	out_share(t, lines->cells[MOVED] && sum > 0 ? row.value / sum : NAN);
+	table_end_row(t, NULL);
+}
+
+/* What the memory controllers count in the same interval. */
+static void compare_controllers(struct out *out, double sum)
+{
+	double counted = NAN;
+	auto_buffer text = {0};
+
+	for (size_t i = 0; i < out->row_count; i++) {
+		const struct uncore_row *row = out->rows[i].row;
+
+		if (row->place->role || row->place->socket >= 0 || row->place->pmu ||
+		    !cli_same(row->query->name, WHO_CONTROLLERS) || !isfinite(row->value))
+			continue;
+		counted = isnan(counted) ? row->value : counted + row->value;
+	}
+	if (isnan(counted)) {
+		out_once(out,
+			 "The memory controllers cannot be counted here, so that the sum of the "
+			 "groups is not compared with them.");
+		return;
+	}
+	buffer_printf(&text, "All groups %s, memory controllers %s", human(sum, "B/s").text,
+		      human(counted, "B/s").text);
+	if (counted > sum * (1 + DIFFERENT))
+		buffer_printf(&text,
+			      ": %s more, which devices moved, or caches and the firmware "
+			      "without a task",
+			      human(counted - sum, "B/s").text);
+	else if (sum > counted * (1 + DIFFERENT))
+		buffer_printf(
+			&text,
+			": %s less, which came from caches of other sockets or from memory that "
+			"these controllers do not have",
+			human(sum - counted, "B/s").text);
+	buffer_puts(&text, ".");
+	buffer_wrap(out->to, 0, text_columns(), text.data);
+}
+
+static void put_window(struct out *out)
+{
+	struct who *w = (struct who *)((char *)out - offsetof(struct who, print.out));
+	size_t count, own = 0, shown;
+	auto_free struct line *lines = make_lines(out, &count);
+	double sum = sum_of(lines, count);
+
+	out_text_header(out);
+	out_text_time(out);
+	out_table(out, &out->table, columns);
+	if (count)
+		qsort(lines, count, sizeof(*lines), compare_lines);
+	while (own < count && lines[own].kind == OWN)
+		own++;
+	shown = w->top && w->top < own ? (size_t)w->top : own;
+	for (size_t i = 0; i < shown; i++)
+		put_line(&out->table, &lines[i], sum);
+	if (shown < own)
+		put_rest(&out->table, lines + shown, own - shown, sum);
+	for (size_t i = own; i < count; i++)
+		put_line(&out->table, &lines[i], sum);
+	table_print(&out->table, out->to);
+	if (!own)
+		buffer_printf(out->to, "No %s was busy.\n", who_by_words[w->by]);
+	compare_controllers(out, sum);
+	out_reasons(out, NULL);
+}
+
+const struct output who_table = {.name = "text", .window = put_window};

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: MIT */
+#include "who/tasks.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/buffer.h"
+#include "base/cli.h"
+
+#define PF_KTHREAD 0x00200000 /* linux include/linux/sched.h */
+/* Threads of the kernel are read again after so many scans, since ids are used again. */
+#define KERNEL_SCANS 32
+
+int tasks_open(struct tasks *t, const char *root)
+{
+	auto_buffer path = {0};
+
+	buffer_printf(&path, "%s/proc", root ? root : "");
+	*t = (struct tasks){.proc = open(path.data, O_RDONLY | O_DIRECTORY | O_CLOEXEC),
+			    .ticks_per_s = (double)sysconf(_SC_CLK_TCK)};
+	if (t->proc < 0)
+		return cli_failure(CLI_RUNTIME, "%s cannot be read: %s", path.data,
+				   strerror(errno));
+	return CLI_OK;
+}
+
+void tasks_close(struct tasks *t)
+{
+	if (t->proc >= 0)
+		close(t->proc);
+	free(t->items);
+	*t = (struct tasks){.proc = -1};
+}
+
+static int compare_ids(const void *a, const void *b)
+{
+	const struct process *x = a, *y = b;
+
+	return (x->pid > y->pid) - (x->pid < y->pid);
+}
+
+struct process *tasks_find(const struct tasks *t, int pid)
+{
+	const struct process key = {.pid = pid};
+
+	return t->count ? bsearch(&key, t->items, t->count, sizeof(key), compare_ids) : NULL;
+}
+
+bool tasks_read(const struct tasks *t, int pid, const char *file, struct buffer *into)
+{
+	char path[64];
+	ssize_t got;
+	int fd;
+
+	snprintf(path, sizeof(path), "%d/%s", pid, file);
+	fd = openat(t->proc, path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	do {
+		size_t len = into->len;
+		char *at = buffer_more(into, 4096);
+
+		got = read(fd, at, 4096);
+		into->len = len + (got > 0 ? (size_t)got : 0);
+		into->data[into->len] = '\0';
+	} while (got > 0);
+	close(fd);
+	return got == 0;
+}
+
+/* "PID (NAME) S PPID ...": the name may have blanks and parentheses. False: it is no such line. */
+static bool parse_stat(char *text, struct process *into)
+{
+	unsigned long long minor, major, user, kernel, waited[2], start;
+	char *open = strchr(text, '('), *close = strrchr(text, ')');
+	unsigned flags;
+	int parent;
+
+	if (!open || !close || close < open ||
+	    sscanf(close + 1,
+		   " %*c %d %*d %*d %*d %*d %u %llu %*u %llu %*u %llu %llu %llu %llu %*d %*d %*d %*d %llu",
+		   &parent, &flags, &minor, &major, &user, &kernel, &waited[0], &waited[1],
+		   &start) != 9)
+		return false;
+	into->parent = parent;
+	into->is_kernel = flags & PF_KTHREAD;
+	into->faults = minor + major;
+	into->cpu = user + kernel;
+	into->waited = waited[0] + waited[1];
+	into->start = start;
+	*close = '\0';
+	snprintf(into->name, sizeof(into->name), "%s", open + 1);
+	cli_clean(into->name, strlen(into->name), "");
+	return true;
+}
+
+/* What a process has used since the scan before; `old` is NULL for one that was not there: what it
+ * has used since it started was in this time. */
+static void compare(const struct tasks *t, struct process *p, const struct process *old,
+		    double seconds)
+{
+	const struct process none = {0};
+
+	p->is_new = !old;
+	p->key = old ? old->key : SIZE_MAX;
+	p->placed = old && old->placed;
+	p->scans = old ? old->scans + 1 : 1;
+	if (!t->at_ns || !(seconds > 0))
+		return;
+	old = old ? old : &none;
+	p->cpu_share = (double)(p->cpu - old->cpu) / t->ticks_per_s / seconds;
+	p->fault_rate = (double)(p->faults - old->faults) / seconds;
+	p->children = p->waited > old->waited;
+}
+
+static bool read_process(struct tasks *t, int pid, double seconds, struct buffer *text,
+			 struct process *into)
+{
+	const struct process *old = tasks_find(t, pid);
+
+	if (old && old->is_kernel && t->scans % KERNEL_SCANS) {
+		*into = *old;
+		return true;
+	}
+	*into = (struct process){.pid = pid};
+	text->len = 0;
+	if (!tasks_read(t, pid, "stat", text) || !parse_stat(text->data, into))
+		return false;
+	compare(t, into, old && old->start == into->start ? old : NULL, seconds);
+	return true;
+}
+
+void tasks_scan(struct tasks *t)
+{
+	uint64_t now_ns = cli_now_ns();
+	double seconds = (double)(now_ns - t->at_ns) / 1e9;
+	struct tasks next = *t;
+	auto_buffer text = {0};
+	int fd = openat(t->proc, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+
+	next.items = NULL;
+	next.count = next.room = 0;
+	for (struct dirent *d; dir && (d = readdir(dir));) {
+		char *end;
+		long pid = strtol(d->d_name, &end, 10);
+
+		if (*end || pid <= 0)
+			continue;
+		if (next.count == next.room) {
+			next.room = next.room ? 2 * next.room : 512;
+			next.items = cli_realloc(next.items, next.room, sizeof(*next.items));
+		}
+		next.count += read_process(t, (int)pid, seconds, &text, &next.items[next.count]);
+	}
+	if (dir)
+		closedir(dir);
+	if (next.count)
+		qsort(next.items, next.count, sizeof(*next.items), compare_ids);
+	free(t->items);
+	next.at_ns = now_ns;
+	next.scans++;
+	*t = next;
+}
+
+void tasks_threads(const struct tasks *t, int pid, int **ids, size_t *count)
+{
+	char path[32];
+	DIR *dir;
+	int fd;
+
+	snprintf(path, sizeof(path), "%d/task", pid);
+	fd = openat(t->proc, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	dir = fd < 0 ? NULL : fdopendir(fd);
+	for (struct dirent *d; dir && (d = readdir(dir));) {
+		char *end;
+		long id = strtol(d->d_name, &end, 10);
+
+		if (*end || id <= 0)
+			continue;
+		/* In steps of powers of two. */
+		if (!(*count & (*count - 1)))
+			*ids = cli_realloc(*ids, *count ? 2 * *count : 1, sizeof(**ids));
+		(*ids)[(*count)++] = (int)id;
+	}
+	if (dir)
+		closedir(dir);
+}

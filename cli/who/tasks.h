@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/* The processes of /proc: what each has used since the scan before. */
+#ifndef WHO_TASKS_H
+#define WHO_TASKS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define PROCESS_NAME 64
+
+struct process {
+	int pid, parent;
+	uint64_t start;  /* ticks since boot: another process of this id has another one */
+	uint64_t cpu;    /* ticks */
+	uint64_t waited; /* ticks of its children that have ended */
+	uint64_t faults;
+	double cpu_share;  /* of one CPU, since the scan before; 0 in the first one */
+	double fault_rate; /* per second */
+	bool children;     /* children have ended since then */
+	bool is_new;       /* it was not there then */
+	bool is_kernel;    /* a thread of the kernel */
+	unsigned scans;    /* that have found it */
+	char name[PROCESS_NAME];
+	/* For the caller: */
+	size_t key;  /* number of its key; SIZE_MAX: none */
+	bool placed; /* it was there when its key's group got tasks */
+};
+
+struct tasks {
+	int proc; /* the directory */
+	double ticks_per_s;
+	struct process *items; /* ordered by id */
+	size_t count, room;
+	uint64_t at_ns; /* of the latest scan; 0: none yet */
+	uint64_t scans;
+};
+
+/* Opens /proc below the root (NULL: that of this machine). An exit code. */
+int tasks_open(struct tasks *t, const char *root);
+void tasks_close(struct tasks *t);
+/* Reads all processes. Those that end meanwhile are left out. */
+void tasks_scan(struct tasks *t);
+struct process *tasks_find(const struct tasks *t, int pid);
+/* Adds the ids of the threads of a process to an array that the caller frees. */
+void tasks_threads(const struct tasks *t, int pid, int **ids, size_t *count);
+
+struct buffer;
+/* Adds the text of a file of the process, "cgroup"; false: it has ended. */
+bool tasks_read(const struct tasks *t, int pid, const char *file, struct buffer *into);
+
+#endif

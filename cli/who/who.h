@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/* `uncore who`: its state, which the sink and the table share. */
+#ifndef WHO_WHO_H
+#define WHO_WHO_H
+
+#include "output/print.h"
+#include "who/pool.h"
+
+#define WHO_MOVED "group.memory.bandwidth"
+#define WHO_LOCAL "group.memory.local.bandwidth"
+#define WHO_REMOTE "group.memory.remote.bandwidth"
+#define WHO_CACHE "group.cache.occupancy"
+#define WHO_CONTROLLERS "memory.bandwidth"
+#define WHO_OTHER "other" /* the role of rows of what no other group has */
+
+struct who {
+	struct cli *cli;
+	enum who_by by;
+	uint64_t top; /* so many lines; 0: all */
+	struct pool pool;
+	struct print print; /* table.c finds the rest by its member `out` */
+	struct sink sink;
+	struct pool_rest rest; /* of the interval that is printed */
+	/* What takes the place of the rows of its sample. */
+	struct uncore_row *rows;
+	struct uncore_row_place *places;
+	size_t row_count, row_room;
+	struct buffer other, reason; /* texts of the rows of what is left */
+};
+
+/* ---- rows.c ---- */
+
+/* Makes the rows of an interval: those of groups that had tasks, and what is left of the default
+ * group without the others. */
+void who_make_rows(struct who *w, const struct frame *f);
+/* Whether the row is of a group that others have made, which the default group does not contain. */
+bool who_is_control_group(const struct uncore_row *row);
+
+/* ---- table.c ---- */
+
+extern const struct output who_table;
+
+#endif

@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: MIT */
+/* LD_PRELOAD for who.bats: what the kernel does with the directories and files of resctrl, for plain files below
+ * $RESCTRL/sys/fs/resctrl, as linux Documentation/filesystems/resctrl.rst describes it. A new directory gets its files, as long as
+ * info/L3_MON/num_rmids allows; a removed one gives its tasks back; what is written into `tasks` moves a task. Each task moves
+ * data at a known rate, and the group that it is in counts that: $RESCTRL/loads has lines "TASK CPU TOTAL LOCAL TOTAL LOCAL", with
+ * the share of a CPU, and bytes per second on the two caches. A '@' in a file /proc/PID/stat stands for its ticks. $RESCTRL/log gets
+ * a line for each change. */
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#define MOST 256
+
+static struct group {
+	char path[PATH_MAX]; /* below the top: "" or "mon_groups/x" */
+	double bytes[2][2];  /* cache, total or local */
+	bool there;
+} groups[MOST];
+static struct task {
+	int id, group;
+	double cpu, rates[2][2];
+} tasks[MOST];
+static int group_count, task_count;
+static double settled;
+
+static double now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+static const char *root(void)
+{
+	const char *at = getenv("RESCTRL");
+
+	return at ? at : "/none";
+}
+
+static char *file(char into[PATH_MAX], const char *group, const char *name)
+{
+	snprintf(into, PATH_MAX, "%.1500s/sys/fs/resctrl/%.1000s%s%.500s", root(), group, *group ? "/" : "", name);
+	return into;
+}
+
+static void put(const char *path, const char *mode, const char *text)
+{
+	FILE *f = fopen(path, mode);
+
+	if (!f)
+		abort();
+	fputs(text, f);
+	fclose(f);
+}
+
+static void note(const char *what, const char *name, int task)
+{
+	char path[PATH_MAX], line[PATH_MAX];
+
+	snprintf(path, sizeof(path), "%.1500s/log", root());
+	snprintf(line, sizeof(line), task ? "%s %.1000s %d\n" : "%s %.1000s\n", what, name, task);
+	put(path, "a", line);
+}
+
+/* ---- what there is ---- */
+
+static struct task *find_task(int id)
+{
+	for (int i = 0; i < task_count; i++)
+		if (tasks[i].id == id)
+			return &tasks[i];
+	if (task_count == MOST)
+		abort();
+	tasks[task_count] = (struct task){.id = id};
+	return &tasks[task_count++];
+}
+
+static int find_group(const char *path)
+{
+	for (int i = 0; i < group_count; i++)
+		if (strcmp(groups[i].path, path) == 0)
+			return i;
+	if (group_count == MOST)
+		abort();
+	groups[group_count].there = true;
+	snprintf(groups[group_count].path, PATH_MAX, "%s", path);
+	return group_count++;
+}
+
+/* Groups that exist before the command begins, with their tasks. */
+static int add_group(const char *path, const struct stat *st, int flag, struct FTW *ftw)
+{
+	char group[PATH_MAX], top[PATH_MAX];
+	int id, number;
+	FILE *f;
+
+	(void)st;
+	if (flag != FTW_F || strcmp(path + ftw->base, "tasks") != 0)
+		return 0;
+	snprintf(group, sizeof(group), "%s", path + strlen(file(top, "", "")));
+	group[strlen(group) - strlen("tasks")] = '\0';
+	if (*group)
+		group[strlen(group) - 1] = '\0';
+	number = find_group(group);
+	f = fopen(path, "r");
+	while (f && fscanf(f, "%d", &id) == 1)
+		find_task(id)->group = number;
+	if (f)
+		fclose(f);
+	return 0;
+}
+
+static void load(void)
+{
+	char path[PATH_MAX];
+	struct task t = {0};
+	FILE *f;
+
+	if (settled > 0)
+		return;
+	settled = now();
+	find_group("");
+	nftw(file(path, "", ""), add_group, 16, FTW_PHYS);
+	snprintf(path, sizeof(path), "%.1500s/loads", root());
+	f = fopen(path, "r");
+	while (f && fscanf(f, "%d %lf %lf %lf %lf %lf", &t.id, &t.cpu, &t.rates[0][0], &t.rates[0][1], &t.rates[1][0],
+			   &t.rates[1][1]) == 6) {
+		struct task *into = find_task(t.id);
+
+		t.group = into->group;
+		*into = t;
+	}
+	if (f)
+		fclose(f);
+}
+
+static void settle(void)
+{
+	double at = now();
+
+	for (int i = 0; i < task_count; i++)
+		for (int k = 0; k < 4; k++)
+			groups[tasks[i].group].bytes[k / 2][k % 2] += tasks[i].rates[k / 2][k % 2] * (at - settled);
+	settled = at;
+}
+
+/* ---- changes ---- */
+
+static void put_tasks(int group)
+{
+	char path[PATH_MAX], text[16 * MOST] = "";
+
+	for (int i = 0; i < task_count; i++)
+		if (tasks[i].group == group)
+			sprintf(text + strlen(text), "%d\n", tasks[i].id);
+	put(file(path, groups[group].path, "tasks"), "w", text);
+}
+
+static bool is_control(const char *path)
+{
+	return *path && strncmp(path, "mon_groups/", 11) != 0;
+}
+
+static int move(int group, int id)
+{
+	struct task *t = find_task(id);
+	int before = t->group;
+
+	if (is_control(groups[before].path) && strcmp(groups[group].path, "") != 0) {
+		errno = EINVAL;
+		return -1;
+	}
+	settle();
+	t->group = group;
+	put_tasks(before);
+	put_tasks(group);
+	note("move", groups[group].path, id);
+	return 0;
+}
+
+static char *path_of(int fd, const char *name, char into[PATH_MAX])
+{
+	char link[64], at[PATH_MAX] = "";
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	if (readlink(link, at, sizeof(at) - 1) < 0)
+		return NULL;
+	snprintf(into, PATH_MAX, "%.3000s%s%.1000s", at, *name ? "/" : "", name);
+	return into;
+}
+
+/* The path below the top of resctrl; NULL: it is not there. */
+static const char *below(const char *path)
+{
+	char top[PATH_MAX];
+	size_t len = strlen(file(top, "", "")) - 1;
+
+	if (!path || strncmp(path, top, len) != 0)
+		return NULL;
+	return path[len] ? path + len + 1 : path + len;
+}
+
+int mkdirat(int dir, const char *name, mode_t mode)
+{
+	static const char *const files[] = {"mbm_total_bytes", "mbm_local_bytes", "llc_occupancy"};
+	char where[PATH_MAX], path[PATH_MAX], into[64];
+	const char *group = below(path_of(dir, name, where));
+	int r, ids = 0, there = 0;
+	FILE *f;
+
+	if (!group)
+		return (int)syscall(SYS_mkdirat, dir, name, mode);
+	load();
+	f = fopen(file(path, "info/L3_MON", "num_rmids"), "r");
+	if (!f || fscanf(f, "%d", &ids) != 1)
+		abort();
+	fclose(f);
+	for (int i = 0; i < group_count; i++)
+		there += groups[i].there;
+	r = (int)syscall(SYS_mkdirat, dir, name, mode);
+	if (r == 0 && there >= ids) {
+		syscall(SYS_unlinkat, dir, name, AT_REMOVEDIR);
+		errno = ENOSPC;
+		return -1;
+	}
+	if (r < 0)
+		return r;
+	groups[find_group(group)].there = true;
+	put(file(path, group, "tasks"), "w", "");
+	mkdir(file(path, group, "mon_data"), 0755);
+	for (int cache = 0; cache < 2; cache++) {
+		snprintf(into, sizeof(into), "mon_data/mon_L3_%02d", cache);
+		mkdir(file(path, group, into), 0755);
+		for (int i = 0; i < 3; i++) {
+			snprintf(into, sizeof(into), "mon_data/mon_L3_%02d/%s", cache, files[i]);
+			put(file(path, group, into), "w", "0\n");
+		}
+	}
+	note("mkdir", group, 0);
+	return 0;
+}
+
+static int remove_one(const char *path, const struct stat *st, int flag, struct FTW *ftw)
+{
+	(void)st;
+	(void)flag;
+	(void)ftw;
+	return remove(path);
+}
+
+int unlinkat(int dir, const char *name, int flags)
+{
+	char where[PATH_MAX];
+	const char *group = flags & AT_REMOVEDIR ? below(path_of(dir, name, where)) : NULL;
+	int number;
+
+	if (!group || strncmp(group, "mon_groups/", 11) != 0)
+		return (int)syscall(SYS_unlinkat, dir, name, flags);
+	load();
+	settle();
+	number = find_group(group);
+	for (int i = 0; i < task_count; i++)
+		if (tasks[i].group == number)
+			tasks[i].group = 0;
+	groups[number].there = false;
+	memset(groups[number].bytes, 0, sizeof(groups[number].bytes));
+	if (nftw(where, remove_one, 16, FTW_DEPTH | FTW_PHYS) != 0)
+		return -1;
+	put_tasks(0);
+	note("rmdir", group, 0);
+	return 0;
+}
+
+ssize_t write(int fd, const void *data, size_t size)
+{
+	char where[PATH_MAX], group[PATH_MAX], text[32] = "", ended[64];
+	const char *path = below(path_of(fd, "", where));
+	size_t len = path ? strlen(path) : 0;
+	struct stat st;
+
+	if (len < 5 || strcmp(path + len - 5, "tasks") != 0 || size >= sizeof(text))
+		return syscall(SYS_write, fd, data, size);
+	load();
+	snprintf(group, sizeof(group), "%.*s", len > 6 ? (int)len - 6 : 0, path);
+	memcpy(text, data, size);
+	snprintf(ended, sizeof(ended), "%.40s/ended/%d", root(), atoi(text));
+	if (stat(ended, &st) == 0) {
+		errno = ESRCH;
+		return -1;
+	}
+	return move(find_group(group), atoi(text)) < 0 ? -1 : (ssize_t)size;
+}
+
+/* ---- counts ---- */
+
+/* A control group has the counts of its monitor groups. */
+static double bytes_of(const char *group, int cache, int kind)
+{
+	char parts[PATH_MAX];
+	double sum = 0;
+
+	snprintf(parts, sizeof(parts), "%.1000s%smon_groups/", group, *group ? "/" : "");
+	for (int i = 0; i < group_count; i++)
+		if (strcmp(groups[i].path, group) == 0 || strncmp(groups[i].path, parts, strlen(parts)) == 0)
+			sum += groups[i].bytes[cache][kind];
+	return sum;
+}
+
+/* With offsets of 64 bits its symbol is pread64. */
+ssize_t pread(int fd, void *into, size_t size, off_t offset)
+{
+	char where[PATH_MAX], group[PATH_MAX];
+	const char *path = size == 63 ? below(path_of(fd, "", where)) : NULL;
+	const char *data = path ? strstr(path, "mon_data/mon_L3_0") : NULL;
+	int cache;
+
+	if (!data || strstr(data, "llc"))
+		return syscall(SYS_pread64, fd, into, size, offset);
+	load();
+	settle();
+	cache = data[strlen("mon_data/mon_L3_0")] - '0';
+	snprintf(group, sizeof(group), "%.*s", data > path ? (int)(data - path) - 1 : 0, path);
+	return snprintf(into, size, "%.0f\n", bytes_of(group, cache, strstr(data, "local") != NULL));
+}
+
+ssize_t read(int fd, void *into, size_t size)
+{
+	char where[PATH_MAX], ticks[32], *at;
+	ssize_t got = syscall(SYS_read, fd, into, size);
+	size_t len;
+	int pid;
+
+	if (size != 4096 || got <= 0 || got > 3000 || !(at = memchr(into, '@', (size_t)got)))
+		return got;
+	path_of(fd, "", where);
+	if (sscanf(where + strlen(root()), "/proc/%d/stat", &pid) != 1)
+		return got;
+	load();
+	len = (size_t)snprintf(ticks, sizeof(ticks), "%.0f", find_task(pid)->cpu * 100 * now());
+	memmove(at + len, at + 1, (size_t)got - (size_t)(at + 1 - (char *)into));
+	memcpy(at, ticks, len);
+	return got + (ssize_t)len - 1;
+}
