@@ -140,6 +140,10 @@ int uncore_set_vendor_events(struct uncore *u, const char *text);
  * uncore_error() has, too; or an error if there are none. The caller releases *out with free().
  * -EBUSY: a monitor exists. -ENOMEM. */
 int uncore_snapshot(struct uncore *u, char **out);
+/* The same with what NVIDIA's library says of GPUs, which no file has: which counts they have, and
+ * why not. Loads the library as uncore_monitor_open() does, which may take seconds. For files
+ * that are read elsewhere; a recording does not need it. */
+int uncore_snapshot_with_answers(struct uncore *u, char **out);
 
 /* The reason of the latest failure of a call on this machine or on a monitor made from it: one or
  * more sentences without a final newline that say what failed, where, and how to fix it. "" if no

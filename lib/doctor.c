@@ -2,6 +2,7 @@
 /* Findings: usable PMUs, missing PMUs, the reason, and the command that fixes it. */
 #include <math.h>
 
+#include "answers.h"
 #include "links.h"
 
 static int add_finding(struct uncore *u, struct unc_draft *d)
@@ -595,6 +596,11 @@ static int check_links(struct uncore *u)
 	return unc_links_check(u, add_finding);
 }
 
+static int check_answers(struct uncore *u)
+{
+	return unc_answers_check(u, add_finding);
+}
+
 /* ---- memory ---- */
 
 static int check_memory(struct uncore *u)
@@ -712,8 +718,9 @@ static int check_scan(struct uncore *u)
 
 /* In the order of the findings. */
 static int (*const checks[])(struct uncore *u) = {
-	check_permission, check_families, check_driverless, check_broken_pmus, check_ports,
-	check_links,      check_memory,   check_other_pmus, check_writers,     check_faults,
+	check_permission, check_families, check_driverless, check_broken_pmus,
+	check_ports,      check_links,    check_answers,    check_memory,
+	check_other_pmus, check_writers,  check_faults,
 };
 
 /* Takes no finding: its files have been read. */

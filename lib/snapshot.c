@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What a snapshot of a machine holds: all that a scan and the commands read, without what names one
  * machine or its user. */
+#include "answers.h"
 #include "object.h"
 
 #define PMUS "sys/bus/event_source/devices"
@@ -220,6 +221,26 @@ static void clean_chip(struct unc_tree *t, const struct unc_bus_registers *r, un
 	}
 }
 
+/* Keeps the version of binary files of devices, and sets what they count to 0. */
+static void clean_layouts(const struct uncore *u, struct unc_tree *t)
+{
+	for (size_t i = 0; i < u->pmus.count; i++) {
+		const struct unc_device_layout *layout = u->pmus.items[i].layout;
+		const char *name = layout ? strrchr(layout->file, '/') : NULL;
+
+		name = name ? name + 1 : layout ? layout->file : NULL;
+		for (size_t k = 0; name && layout->binary && k < t->count; k++) {
+			struct unc_entry *e = &t->entries[k];
+			size_t least =
+				layout->size > layout->version ? layout->size : layout->version;
+
+			if (e->kind == UNC_FILE && e->len > least + 2 &&
+			    unc_glob_matches(UNC_PATH("*/%s", name), e->path))
+				memset(e->data + least + 2, 0, e->len - least - 2);
+		}
+	}
+}
+
 static const struct {
 	const char *path;                   /* a glob */
 	void (*clean)(struct unc_entry *e); /* NULL: left out */
@@ -318,6 +339,18 @@ static void read_resources(const struct uncore *u)
 	}
 }
 
+/* The versions of devices' files, and which events they have. */
+static void read_devices(const struct uncore *u)
+{
+	struct unc_error ignored;
+
+	for (size_t i = 0; i < u->pmus.count; i++)
+		for (size_t k = 0; k < u->pmus.items[i].def_count; k++)
+			if (u->pmus.items[i].source != UNC_SOURCE_KERNEL)
+				unc_device_lacks(&u->pmus.items[i], &u->pmus.items[i].defs[k],
+						 &ignored);
+}
+
 /* The offset of the register with the speed of links; 0: there is none. */
 static unsigned read_speeds(struct uncore *u)
 {
@@ -334,7 +367,7 @@ static unsigned read_speeds(struct uncore *u)
 	return offset;
 }
 
-int uncore_snapshot(struct uncore *u, char **out)
+static int make_snapshot(struct uncore *u, bool with_answers, char **out)
 {
 	static const struct unc_bus_registers none;
 
@@ -351,6 +384,7 @@ int uncore_snapshot(struct uncore *u, char **out)
 	if (r == 0) {
 		r = unc_machine_pci(u);
 		read_resources(u);
+		read_devices(u);
 		speed = read_speeds(u);
 		uncore_memory_get(u);
 		if (r == 0)
@@ -364,8 +398,11 @@ int uncore_snapshot(struct uncore *u, char **out)
 	}
 	unc_root_record(u->root, NULL);
 	if (r == 0) {
+		if (with_answers)
+			unc_answers_add(u, &tree);
 		unc_tree_sort(&tree);
 		clean(&tree);
+		clean_layouts(u, &tree);
 		if (u->ports.buses.rule || speed)
 			clean_chip(&tree,
 				   u->ports.buses.rule ? &u->ports.buses.rule->registers : &none,
@@ -380,4 +417,14 @@ int uncore_snapshot(struct uncore *u, char **out)
 		*out = unc_text_take(&text);
 	unc_text_finish(&text);
 	return r;
+}
+
+int uncore_snapshot(struct uncore *u, char **out)
+{
+	return make_snapshot(u, false, out);
+}
+
+int uncore_snapshot_with_answers(struct uncore *u, char **out)
+{
+	return make_snapshot(u, true, out);
 }

@@ -26,7 +26,7 @@ int cmd_snapshot(struct cli *cli, int argc, char **argv)
 	status = cli_prepare(cli);
 	if (status)
 		return status;
-	err = uncore_snapshot(cli->u, &text);
+	err = uncore_snapshot_with_answers(cli->u, &text);
 	if (err)
 		return cli_fail(cli, err);
 	if (!uncore_cpu_count(cli->u))

@@ -106,6 +106,32 @@ static char *version_of(const struct uncore_pmu *p)
 	return strdup(version);
 }
 
+char *unc_device_answers(const struct uncore_pmu *p)
+{
+	char *text = NULL;
+
+	if (p->source != UNC_SOURCE_NVML || !p->pci || !p->root || unc_root_is_live(p->root))
+		return NULL;
+	unc_root_read(p->root, UNC_PATH(UNC_ANSWERS "/%s", p->pci), &text);
+	return text;
+}
+
+/* Whether the library of GPUs refused the event when the snapshot was made. */
+static bool was_refused(const struct uncore_pmu *p, const struct unc_event_def *event,
+			struct unc_error *why)
+{
+	char *text = unc_device_answers(p);
+	size_t len = 0;
+	const char *answer = text ? unc_find_value(text, event->name, &len) : NULL;
+	bool refused = answer && len > 2 && strncmp(answer, "! ", 2) == 0;
+
+	if (refused)
+		unc_fail(why, ENODEV, "%s did not have '%s' when the snapshot was made: %.*s",
+			 p->name, event->name, (int)len - 2, answer + 2);
+	free(text);
+	return refused;
+}
+
 bool unc_device_lacks(const struct uncore_pmu *pmu, const struct unc_event_def *event,
 		      struct unc_error *why)
 {
@@ -121,6 +147,8 @@ bool unc_device_lacks(const struct uncore_pmu *pmu, const struct unc_event_def *
 			 event->name, event->has);
 		return true;
 	}
+	if (p->source == UNC_SOURCE_NVML)
+		return was_refused(p, event, why);
 	if (!event->read_count || p->source != UNC_SOURCE_FILES || !p->root)
 		return false;
 	if (!p->version_read)

@@ -117,7 +117,7 @@ struct unc_event_def {
 	const char *alias; /* the kernel's name, which is tried first; NULL: none */
 	const char *terms; /* format terms; NULL: none */
 	const char *has;   /* a path that the PCI function of the PMU must have; NULL: none */
-	bool optional; /* whether the PMU has it shows only when it is opened: ENOENT, it does not */
+	bool optional;     /* only opening it shows whether the PMU has it; ENOENT: it does not */
 	bool kernel_scale; /* the value is multiplied by the alias's .scale */
 	const char *where; /* for a device: `reads` in words; else NULL */
 	bool always;       /* never idle: if it does not move for long, the counter is stuck */
@@ -282,6 +282,11 @@ bool unc_device_version(const struct unc_device_layout *layout, const char *data
 			char into[static 64]);
 /* Whether a version has the number there. */
 bool unc_device_has_version(const struct unc_device_read *read, const char *version);
+/* In a snapshot: the directory of what the library of GPUs said when it was made, by PCI
+ * function. */
+#define UNC_ANSWERS "run/uncore/nvml"
+/* The text of its file, which the caller frees; NULL: none, or this is the running machine. */
+char *unc_device_answers(const struct uncore_pmu *pmu);
 /* Whether the text of the file with a device's state of power says that it is suspended. */
 bool unc_device_is_suspended(const char *status);
 /* Reads the version of the device's files; "": there is only one. Returns 0, -ENOMEM or -ENODEV

@@ -312,6 +312,48 @@ END
 	shows 'MISSING +nvidia_gpu_0: its counters cannot be read'
 }
 
+@test "a snapshot has what the library and binary files say of GPUs, and no UUID, serial number or count" {
+	local file=$BATS_TEST_TMPDIR/file.txt at
+
+	make_gpus 2 256
+	root=$BATS_TEST_TMPDIR/root
+	cp -r "$BATS_FILE_TMPDIR/2-256" "$root"
+	at=$root/proc/driver/nvidia/gpus/0000:01:00.0
+	mkdir -p "$at" "$root/sys/class/drm"
+	printf '%s\n' 'Model: 		 NVIDIA H100 80GB HBM3' 'GPU UUID: 	 GPU-2d1f2c3b-aaaa-bbbb-cccc-0123456789ab' >"$at/information"
+	at=$root/sys/devices/pci0000:00/0000:05:00.0
+	mkdir -p "$at/drm/card0"
+	ln -s ../../../devices/pci0000:00/0000:05:00.0 "$root/sys/bus/pci/devices/0000:05:00.0"
+	ln -s ../../../0000:05:00.0 "$at/drm/card0/device"
+	ln -s ../../devices/pci0000:00/0000:05:00.0/drm/card0 "$root/sys/class/drm/card0"
+	helper devices metrics 1.7 "$at/gpu_metrics" samples=1000 pcie_samples=2000 memory_samples=3000 memory_peak=5325 energy=77777
+	echo 0123456789 >"$at/serial_number"
+	script 'gpus 2' 'mig 1'
+	expect 0 "$UNCORE" --source files --root "$root" snapshot "$file"
+	! grep -iE 'uuid|serial|[0-9a-f]{8}-[0-9a-f]{4}-|0123456789|77777' "$file" || fail 'what identifies a GPU'
+	# Of gpu_metrics the size and version, 1.7 with 2208 bytes; the rest is 0.
+	unpack "$file" "$BATS_TEST_TMPDIR/unpacked"
+	at="$BATS_TEST_TMPDIR/unpacked/sys/devices/pci0000:00/0000:05:00.0/gpu_metrics"
+	[ "$(od -An -tx1 -N4 "$at") $(stat -c %s "$at") $(tr -d '\0' <"$at" | wc -c)" = ' a0 08 01 07 2208 4' ] || fail 'gpu_metrics'
+	expect 0 "$UNCORE" --root "$file" list metrics -j --all
+	[ "$(jq -r '.metrics[] | select(.name == "device.pcie.bandwidth") | .missing' <<<"$output")" = null ]
+	[ "$(jq -r '.metrics[] | select(.name == "device.c2c.in.bandwidth") | .missing' <<<"$output")" = \
+		"nvidia_gpu_0 did not have 'c2c_in' when the snapshot was made: the GPU or its driver does not have this count" ]
+	expect 0 "$UNCORE" --root "$file" doctor
+	shows "note +nvidia_gpu_0: NVIDIA H100 80GB HBM3; NVIDIA's library gave 10 of 12 counts when the" 'its memory transfers at most 3352 GB/s' \
+		'c2c_in, c2c_out: the GPU or its driver does not have this count' 'memory_bytes, c2c_in, c2c_out: the GPU is partitioned \(MIG\)' \
+		'GPUs can be counted on the running machine only'
+	expect 0 "$UNCORE" --root "$file" topo
+	shows 'counts itself: nvidia_gpu_0' 'counts itself: amd_gpu_0'
+	refuses 3 "$UNCORE" --root "$file" pcie
+	says 'running machine only'
+	expect 0 "$UNCORE" --root "$file" snapshot -
+	diff "$file" <(echo "$output") || fail 'a snapshot of the snapshot'
+	# Without the library each event has the reason.
+	LD_LIBRARY_PATH=/nonexistent expect 0 "$UNCORE" --source files --root "$root" snapshot "$file"
+	[ "$(grep -c ': ! .*libnvidia-ml.so.1' "$file")" = 22 ] || grep uncore/nvml -A30 "$file"
+}
+
 @test "a GPU that sleeps is not woken" {
 	make_gpus 1 128
 	root=$BATS_FILE_TMPDIR/1-128
