@@ -5,6 +5,7 @@
 "use strict";
 const live = ((page, map) => {
 	const HELD = 700; // windows of a live source that are kept
+	const CELLS = 100; // of the table, written in a frame
 	const BLOCK = 70; // windows in a block, whose histograms are added up
 	const {text, finite, human, label} = page;
 
@@ -74,7 +75,8 @@ const live = ((page, map) => {
 		// After a missing number or in another session, the wall clock decides. Times have few digits, so small
 		// differences are no gap.
 		data.drift = number > data.number + 1 && intervals.length ? -1 : 0.5 * w.interval + 1e-4 * w.time;
-		if (data.drift > 0 && intervals.length && Math.abs(w.time - w.interval - data.told) <= data.drift)
+		const last = intervals.at(-1), follows = Number.isNaN(data.told) && (w.wall_ns - last?.wall_ns) / 1e9 - w.interval <= data.drift;
+		if (data.drift > 0 && last && (follows || Math.abs(w.time - w.interval - data.told) <= data.drift))
 			data.shift = intervals.at(-1).time + w.interval - w.time;
 		page.add(data, w);
 		for (const [i] of data.quality)
@@ -110,12 +112,43 @@ const live = ((page, map) => {
 
 	const empty = (rows) => ({...page.begin(rows), number: -1, summed: -1, told: 0, marks: new Map(), blocks: [], last: null});
 
+	// ---- another plan of the same server ----
+
+	const keyOf = (row) => JSON.stringify([row.family, row.name, row.unit, row.event, row.place, row.role, row.filter, row.socket, row.node, row.channel, row.port, row.pmu]);
+
+	// The windows of before, with the rows of now: those that were not counted then have no values.
+	function continued(old, rows) {
+		const data = empty(rows), known = new Map(old.rows.map((row) => [keyOf(row), row])), none = () => old.intervals.map(() => null);
+		for (const row of data.rows) {
+			const {values = none(), least = none(), most = none(), quality = none()} = known.get(keyOf(row)) ?? {};
+			known.delete(keyOf(row)); // a list of values belongs to one row
+			Object.assign(row, {values, least, most, quality});
+		}
+		return Object.assign(data, {intervals: old.intervals, shift: old.shift, told: NaN});
+	}
+
+	// What a place is called, which its id is not: {id}, {row} or {view, name}.
+	function placeOf(model, rows, id) {
+		const line = model.lines[/^\d+$/.test(id) ? +id : -1], row = rows[/^m\d+$/.test(id) ? +id.slice(1) : -1];
+		return row ? {row: keyOf(row)} : line ? {view: line.view.name, name: map.nameOf(line)} : {id};
+	}
+
+	function idOf(model, rows, {id, row, view: name, name: label_}) {
+		const i = row ? rows.findIndex((each) => keyOf(each) === row) : -1;
+		const line = model.lines.find((each) => each.view.name === name && map.nameOf(each) === label_);
+		return id ?? (i >= 0 ? `m${i}` : line ? `${line.i}` : null);
+	}
+
+	const choiceMarkup = (list) => list.map(({choice, title, on, wanted, refused}) => `<button data-choice="${text(choice)}" aria-pressed="${wanted}"` +
+		`${on === wanted ? "" : ` aria-busy="true"`} title="${text(refused ?? title ?? choice)}">${text(choice)}</button>`).join(" ");
+	const refusedMarkup = (list) => text(list.filter((each) => each.refused).map((each) => `${each.choice} is not counted: ${each.refused}`).join("; "));
+
 	// ---- the document ----
 
 	const byId = (id) => document.getElementById(id);
 	const say = (where, what) => where.textContent === what || (where.textContent = what);
 	const now = () => page.timeOfDay(Date.now() / 1000);
-	const state = {data: null, run: null, metrics: [], live: true, machine: {}, model: null, screen: null, paused: false, all: false, since: null, boxes: [],
+	const state = {data: null, run: null, metrics: [], live: true, machine: {}, model: null, screen: null, paused: false, rest: false, at: -CELLS, all: false, since: null, boxes: [],
 		map: {chosen: null, stop: null, idle: false, found: null}};
 	const view = {zoom: null, range: 600, height: 190, clock: 0, explain: true, changed: () => {
 		byId("reset").disabled = !view.zoom;
@@ -173,7 +206,8 @@ const live = ((page, map) => {
 		}
 	}
 
-	// Updates everything that changes with a window. `moved`: draws charts again even if no window was added.
+	// Updates everything that changes with a window: the charts at once, the rest in the next frame, so that none takes long.
+	// `moved`: draws charts again even if no window was added.
 	function update(moved) {
 		const {data} = state, last = data?.intervals.at(-1);
 		if (!last)
@@ -183,40 +217,58 @@ const live = ((page, map) => {
 			choose(map.hottest(state.model), true);
 		else if (!state.cells)
 			layout();
-		const width = state.boxes[0]?.box.clientWidth; // read before anything is written: reading it afterwards would cause a layout
+		const width = state.boxes[0]?.box.clientWidth, wide = byId("map").clientWidth; // read before anything is written: reading them afterwards would cause a layout
+		if (state.rest && !state.paused)
+			updateRest(wide);
+		else if (moved)
+			state.draw?.(wide);
 		if (state.changed && !state.paused) {
-			for (const [cell, row, of] of state.cells) {
-				const markup = of(row);
-				if (cell.told !== markup)
-					cell.innerHTML = cell.told = markup;
-			}
 			for (const each of state.boxes)
 				each.dirty = true;
 			say(byId("last"), page.timeOfDay(last.wall_ns / 1e9));
-			state.changed = false;
-			overview();
+			state.changed = false, state.rest = true, state.at = -CELLS;
 		}
-		if (moved)
-			state.draw?.();
 		for (const each of state.boxes)
 			if (each.seen && (each.dirty || moved)) {
 				histograms(each.rows);
 				each.draw(width);
-				figures(each);
-				each.dirty = false;
+				each.dirty = false, each.counted = false;
+				state.rest = true, state.at = -CELLS;
 			} else if (moved) {
 				each.dirty = true;
+			}
+		if (state.rest)
+			frame();
+	}
+
+	// The words, the map, the numbers below charts, and then the table: CELLS of its cells in each frame.
+	function updateRest(wide, count = CELLS) {
+		const {cells, at} = state;
+		for (const [cell, row, of] of cells.slice(at, at + count)) {
+			const markup = of(row);
+			if (cell.told !== markup)
+				cell.innerHTML = cell.told = markup;
+		}
+		state.at = at + count;
+		state.rest = state.at < cells.length;
+		if (at >= 0 && count === CELLS)
+			return;
+		overview(wide);
+		for (const each of state.boxes)
+			if (each.seen && !each.counted) {
+				figures(each);
+				each.counted = true;
 			}
 	}
 
 	// What is said above the map, and the map.
-	function overview() {
+	function overview(wide) {
 		const {model} = state, made = document.createElement("template");
 		for (const [id, markup] of [["totals", map.totals(model)], ["words", map.words(model)]]) {
 			made.innerHTML = `<div id="${id}">${markup}</div>`;
 			map.morph(byId(id), made.content.firstElementChild);
 		}
-		state.draw?.();
+		state.draw?.(wide);
 	}
 
 	function figures(each) {
@@ -268,21 +320,29 @@ const live = ((page, map) => {
 		map.nameRows(state.model, data.rows);
 	}
 
-	// Begins again: another run of the server has other rows and numbers.
+	// Begins again: another run of the server has other rows and numbers. If it only counts something else, what was counted
+	// before stays, and so does what is shown.
 	function begin(start) {
 		if (start.run === state.run)
 			return;
-		Object.assign(state, {run: start.run, metrics: start.metrics ?? [], live: start.live, data: empty(start.rows), screen: start.screen, cells: null, boxes: [], changed: true});
+		const same = state.data && start.continues && start.continues === state.run, before = same && state.model && placeOf(state.model, state.data.rows, state.map.chosen);
+		Object.assign(state, {run: start.run, metrics: start.metrics ?? [], live: start.live, data: same ? continued(state.data, start.rows) : empty(start.rows), screen: start.screen,
+			cells: null, boxes: [], changed: true});
 		state.map.chosen = null;
-		view.zoom = null;
-		byId("reset").disabled = true;
+		if (!same)
+			view.zoom = null;
+		byId("reset").disabled = !view.zoom;
 		byId("ranges").lastElementChild.hidden = start.live;
 		byId("held").hidden = true;
 		if (!start.live)
 			range(0);
 		model();
+		state.map.chosen = before ? idOf(state.model, state.data.rows, before) : null;
 		byId("now").replaceChildren();
 		byId("charts").replaceChildren();
+		if (same)
+			return;
+		byId("choices").hidden = true;
 		fetch("/api/v1/machine").then((reply) => reply.json()).then(machine).catch(() => {});
 	}
 
@@ -292,6 +352,7 @@ const live = ((page, map) => {
 		document.title = `uncore${host ? `: ${host}` : ""}`;
 		say(byId("machine"), [host, cpu, source !== "kernel" && source, version && `uncore ${version}`].filter(Boolean).join(" · "));
 		byId("simulated").hidden = !about.simulated;
+		say(byId("every"), about.interval ? `every ${human(about.interval, "s").replace(/\.0+ /, " ")}` : "");
 		const open = [...byId("below").querySelectorAll("details")].map((each) => each.open);
 		byId("below").innerHTML = page.machine(about) + (about.command_line ? `<p class="note">${text(about.command_line)}</p>` : "");
 		byId("below").querySelectorAll("details").forEach((each, i) => each.open = open[i] ?? false);
@@ -331,6 +392,24 @@ const live = ((page, map) => {
 		frame();
 	}
 
+	// What the server allows to switch on and off.
+	function choices({choices: list}) {
+		const made = document.createElement("template");
+		made.innerHTML = `<span>${choiceMarkup(list)}</span>`;
+		map.morph(byId("choices").lastElementChild, made.content.firstElementChild);
+		byId("choices").hidden = !list.length;
+		byId("refused").innerHTML = refusedMarkup(list);
+	}
+
+	async function switchChoice(button) {
+		const body = JSON.stringify({choice: button.dataset.choice, on: button.getAttribute("aria-pressed") !== "true"});
+		const reply = await fetch("/api/v1/choices", {method: "POST", headers: {"Content-Type": "application/json"}, body}).catch(() => null);
+		if (reply?.ok)
+			choices(await reply.json());
+		else
+			say(byId("refused"), reply ? await reply.text() : "the server does not answer");
+	}
+
 	function connect() {
 		const stream = new EventSource("/api/v1/stream"), on = (name, act) => stream.addEventListener(name, act);
 		on("start", (event) => {
@@ -339,6 +418,7 @@ const live = ((page, map) => {
 			show(state.live ? "live" : "recording", state.live ? "live" : "recording");
 		});
 		on("quality", (event) => state.data && marked(state.data, JSON.parse(event.data)));
+		on("choices", (event) => choices(JSON.parse(event.data)));
 		on("window", window_);
 		on("distributions", histograms_);
 		on("end", () => {
@@ -387,7 +467,7 @@ const live = ((page, map) => {
 
 	// Shows the last seconds of a chart, with a zoom of its own.
 	async function showSamples(all) {
-		const rows = all.slice(0, 24), box = byId("samples"), last = state.data.intervals.at(-1);
+		const rows = all.filter((row) => !row.made).slice(0, 24), box = byId("samples"), last = state.data.intervals.at(-1);
 		const clock = last.wall_ns / 1e9 - last.time + state.data.shift;
 		const replies = await Promise.all(rows.map((row) => fetch(`/api/v1/samples?row=${state.data.rows.indexOf(row.of ?? row)}`)
 			.then((reply) => reply.ok ? reply.json() : null))).catch(() => [null]);
@@ -408,9 +488,11 @@ const live = ((page, map) => {
 	function start() {
 		document.addEventListener("click", (event) => {
 			const button = event.target.closest("button.explain"), go = event.target.closest("button[data-place]");
-			const sampled = event.target.closest("button.samples"), dialog = event.target.closest("dialog");
+			const sampled = event.target.closest("button.samples"), choice = event.target.closest("button[data-choice]"), dialog = event.target.closest("dialog");
 			if (button)
 				explain(button);
+			else if (choice)
+				switchChoice(choice);
 			else if (sampled)
 				showSamples(state.boxes.find((each) => each.box.contains(sampled)).rows);
 			else if (dialog && (event.target === dialog || event.target.closest("button.close")))
@@ -446,6 +528,8 @@ const live = ((page, map) => {
 		onbeforeprint = () => {
 			state.boxes.forEach((each) => each.seen = each.dirty = true);
 			update();
+			state.at = 0;
+			updateRest(byId("map").clientWidth, Infinity);
 		};
 		setInterval(late, 1000);
 		connect();
@@ -454,7 +538,7 @@ const live = ((page, map) => {
 	// For tests: the windows that are kept, and the run to which they belong.
 	const held = () => state.data.intervals, run = () => state.run;
 
-	return {start, held, run, state, tableOf, explainMarkup, empty, marked, take, sum, shortSamples};
+	return {continued, placeOf, idOf, choiceMarkup, refusedMarkup, start, held, run, state, tableOf, explainMarkup, empty, marked, take, sum, shortSamples};
 })(typeof page === "object" ? page : require("./page.js"), typeof map === "object" ? map : require("./map.js").map);
 if (typeof document === "object")
 	live.start();

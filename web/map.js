@@ -6,6 +6,7 @@
 const map = ((page) => {
 	const {text, finite, human} = page;
 	const IDLE_SHARE = 0.001, IDLE_BANDWIDTH = 100e3, IDLE_INTERVALS = 10; // the first two as in cli/output/screen.c
+	const BUSY = 0.5, HOT = 0.8; // shares of a ceiling: the limits of the colours, as in bare uncore and top
 	const ONE_COLUMN = 720, BETWEEN = 150, GAP = 24, PAD = 14, BOX = 122, BARS = 72;
 
 	// ---- numbers of a line ----
@@ -51,9 +52,10 @@ const map = ((page) => {
 	// ---- the places ----
 
 	const bare = (line) => line.label.replace(/^socket \d+, /, "");
+	// Of the only socket of a machine the number tells nothing.
 	function nameOf(line) {
-		const place = line.socket === null || /^socket \d+/.test(line.label) ? line.label : `socket ${line.socket}, ${line.label}`;
-		return place[0].toUpperCase() + place.slice(1);
+		const place = line.alone && line.kind !== "socket" ? bare(line) : line.socket === null || /^socket \d+/.test(line.label) ? line.label : `socket ${line.socket}, ${line.label}`;
+		return ["port", "unit", "device"].includes(line.kind) && place === line.label ? place : place[0].toUpperCase() + place.slice(1); // not names of devices
 	}
 
 	// Joins the lines with their rows, and sorts them by socket.
@@ -67,9 +69,10 @@ const map = ((page) => {
 			}
 		const known = (topology?.sockets ?? []).map((s) => s.id), used = lines.map((line) => line.socket);
 		const ids = [...new Set([...known, ...used])].filter((id) => id !== null && id !== undefined).sort((a, b) => a - b);
+		lines.forEach((line) => line.alone = ids.length === 1);
 		const sockets = [...ids, null].map((id) => socket(lines, id, ids.length === 1, topology))
 			.filter((s) => s.memories.length || s.devices.length || s.links.length || s.between.length || (s.id !== null && ids.length > 1));
-		return {lines, sockets, machine: lines.filter((line) => line.kind === "machine"), guest: lines.every((line) => line.kind === "device")};
+		return {lines, sockets, topology, machine: lines.filter((line) => line.kind === "machine"), guest: lines.every((line) => line.kind === "device")};
 	}
 
 	// The devices of a port or PMU with several ones that count themselves; else itself.
@@ -83,8 +86,11 @@ const map = ((page) => {
 
 	const between = (line) => line.kind !== "link" || /socket/.test(bare(line));
 
+	// Of several sockets, or of several links, which are shown themselves.
+	const isSum = (line) => line.kind === "machine" || (line.kind === "link" && line.socket === null && line.below.some((each) => each.socket !== null));
+
 	function socket(lines, id, only, topology) {
-		const here = (screen) => lines.filter((line) => line.view.screen === screen && line.socket === id && line.kind !== "machine");
+		const here = (screen) => lines.filter((line) => line.view.screen === screen && line.socket === id && !isSum(line));
 		const sums = lines.filter((line) => (line.kind === "socket" && line.socket === id) || (only && id !== null && line.kind === "machine"));
 		const memories = [...new Set(lines.filter((line) => line.view.screen === "memory").map((line) => line.view))].map((view) => {
 			const all = here("memory").filter((line) => line.view === view && moves(line));
@@ -109,7 +115,7 @@ const map = ((page) => {
 
 	// ---- shapes ----
 
-	const tint = (share) => !finite(share) ? "sx" : share < 0.25 ? "s0" : share < 0.5 ? "s1" : share < 0.75 ? "s2" : "s3";
+	const tint = (share) => !finite(share) ? "sx" : share < BUSY ? "s0" : share < HOT ? "s1" : "s2";
 	const thick = (v) => finite(v) && v >= IDLE_BANDWIDTH ? Math.min(22, 1.5 + Math.sqrt(v / 1e9) * 2.4) : 1;
 	const percent = (share) => finite(share) ? `${(share * 100).toFixed(share < 0.0995 ? 1 : 0)} %` : "";
 	const n = (v) => Math.round(v * 10) / 10;
@@ -320,10 +326,11 @@ const map = ((page) => {
 		return `<svg class="map" width="${width}" height="${n(y)}" viewBox="0 0 ${width} ${n(y)}" role="group" aria-label="Map of the machine">${out}</svg>`;
 	}
 
-	const KEY = [["s0", "under 25 % of the ceiling"], ["s1", "25 to 50 %"], ["s2", "50 to 75 %"], ["s3", "over 75 %"], ["sx", "no ceiling known"]];
+	const KEY = [["s0", `under ${BUSY * 100} % of the ceiling`], ["s1", `${BUSY * 100} to ${HOT * 100} %`], ["s2", `${HOT * 100} % and more`], ["sx", "no ceiling known"]];
 	const key = () => `<p class="map-key">${KEY.map(([c, what]) => `<span><svg width="18" height="8" aria-hidden="true"><rect class="${c}" width="18" height="8" rx="3"/></svg>` +
 		`${what}</span>`).join("")}<span><svg width="18" height="8" aria-hidden="true"><rect class="track" width="18" height="8"/>${hatch(0, 0, 18, 8)}</svg>suspect</span>` +
-		`<span>width: traffic · ↓ device reads memory · ↑ device writes memory · bars: GB/s, writes lighter</span></p>`;
+		`<span><b>?</b> which counter counts this device is uncertain</span>` +
+		`<span>width: traffic</span><span>↓ to the device</span><span>↑ from the device</span><span>bars: GB/s, writes lighter</span></p>`;
 
 	// ---- in words ----
 
@@ -354,45 +361,123 @@ const map = ((page) => {
 		return line ? `${line.i}` : "m0";
 	}
 
-	const link = (line, name = nameOf(line)) => `<button class="go" data-place="${line.i}">${text(name)}</button>`;
+	const link = (line, name = nameOf(line)) => `<button class="go" data-place="${line.i}">${text(name)}</button>&#8288;`; // no line ends between it and a comma
 
-	// The answers to the first questions: what is hottest, what moves most, is a channel dead.
-	function words(m) {
-		const some = m.lines.filter((line) => line.kind !== "machine" && moves(line)), parts = [];
-		const hot = some.filter((line) => finite(shareOf(line)) && !isIdle(line)).sort((a, b) => shareOf(b) - shareOf(a));
-		const devices = m.sockets.flatMap((s) => s.devices.map(({line}) => line)).filter((line) => !isWhole(line) && finite(trafficOf(line))).sort((a, b) => trafficOf(b) - trafficOf(a));
-		const how = (line) => {
-			const name = ["total", "in", "out"].filter((each) => finite(shareOfRow(line.cells[each]))).sort((a, b) => shareOfRow(line.cells[b]) - shareOfRow(line.cells[a]))[0];
-			const what = name && name !== "total" ? `${brief(valueOf(line.cells[name]), line.cells[name].unit)} ${(line.view.columns[name] ?? name).toLowerCase()}` : brief(trafficOf(line), "B/s");
-			return `${what}${finite(shareOf(line)) ? `, <b>${percent(shareOf(line))}</b> of its peak` : ""}`;
-		};
-		if (hot.length) {
-			const next = hot.find((line) => line !== hot[0] && line.view !== hot[0].view);
-			parts.push(`${link(hot[0])} is the hottest place: ${how(hot[0])}.${next ? ` Next: ${link(next)}, ${percent(shareOf(next))}.` : ""}`);
-		} else {
-			const most = some.filter((line) => finite(trafficOf(line))).sort((a, b) => trafficOf(b) - trafficOf(a))[0];
-			parts.push(`${most && !isIdle(most) ? `${link(most)} moves most: ${brief(trafficOf(most), "B/s")}. ` : ""}No ceiling is known.`);
+	const sum = (list) => list.reduce((a, b) => a + b, 0);
+	const most = (list, of) => list.filter((each) => finite(of(each))).sort((a, b) => of(b) - of(a));
+
+	const amount = (v, unit) => brief(v, unit).replace(" ", "\u00a0"); // stays on one line
+	// The direction that fills its ceiling most, or all that moves.
+	function how(line, ceiling = "peak") {
+		const name = most(["total", "in", "out"], (each) => shareOfRow(line.cells[each]))[0], share = shareOf(line);
+		const what = name && name !== "total" ? `${amount(valueOf(line.cells[name]), line.cells[name].unit)} ${(line.view.columns[name] ?? name).toLowerCase()}` : amount(trafficOf(line), "B/s");
+		return `${what}${finite(share) ? `, <b>${percent(share)}</b> of its ${ceiling}` : ""}`;
+	}
+
+	function hottestFact(places) {
+		const hot = most(places.filter((line) => !isIdle(line)), shareOf), [first] = hot.length ? hot : most(places, trafficOf);
+		const next = hot.find((line) => line.view !== first.view);
+		if (hot.length)
+			return `${link(first)}: ${how(first)}.${next ? ` Next: ${link(next)}, ${percent(shareOf(next))}.` : ""}`;
+		return `${first && !isIdle(first) ? `${link(first)} moves most: ${amount(trafficOf(first), "B/s")}. ` : "All is idle. "}No ceiling is known.`;
+	}
+
+	// How much memory moves and of what, on which socket most, and whether a channel moves nothing.
+	function memoryFact(m, view) {
+		const all = m.sockets.map((s) => ({s, ...s.memories.find((each) => each.view === view)})).filter((each) => each.view);
+		const of = (each) => each.sum ? trafficOf(each.sum) : sum(each.parts.map((line) => trafficOf(line) ?? 0));
+		const whole = m.machine.find((line) => line.view === view && moves(line)), share = whole ? shareOf(whole) : null;
+		const [i, o] = whole ? [valueOf(whole.cells.in), valueOf(whole.cells.out)] : [], parts = [];
+		const total = whole ? trafficOf(whole) : sum(all.map(of)), [first] = all.length > 1 ? most(all, of) : [];
+		parts.push(`${amount(total, "B/s")}${finite(i) && finite(o) && i + o > IDLE_BANDWIDTH ? `, ${percent(i / (i + o))} read` : ""}; ` +
+			`${finite(share) ? `<b>${percent(share)}</b> of the peak` : "the peak is unknown"}.`);
+		if (first) {
+			const nodes = first.s.about?.nodes ?? [], name = `socket ${first.s.id}${nodes.length ? ` (node ${page.ranges(nodes)})` : ""}`, own = first.sum ? shareOf(first.sum) : null;
+			parts.push(`Most on ${first.sum ? link(first.sum, name) : name}: ${amount(of(first), "B/s")}${finite(own) ? `, ${percent(own)}` : ""}.`);
 		}
-		if (hot.length && devices.length && devices[0] !== hot[0] && trafficOf(devices[0]) >= IDLE_BANDWIDTH)
-			parts.push(`Of the devices ${link(devices[0])} moves most: ${brief(trafficOf(devices[0]), "B/s")} in both directions${finite(shareOf(devices[0])) ? `; ${how(devices[0])}` : ""}.`);
-		if (m.sockets.length > 1) {
-			const of = (s) => s.memories[0]?.sum ? trafficOf(s.memories[0].sum) : null, list = m.sockets.filter((s) => finite(of(s))).sort((a, b) => of(b) - of(a));
-			if (list.length > 1)
-				parts.push(`Most memory traffic: ${link(list[0].memories[0].sum, `socket ${list[0].id}`)}, ${brief(of(list[0]), "B/s")}.`);
-		}
-		for (const s of m.sockets)
-			for (const {parts: channels} of s.memories) {
-				const all = channels.map(trafficOf).filter(finite), mean = all.reduce((a, b) => a + b, 0) / all.length;
-				const dead = channels.filter((line) => mean > 1e9 && trafficOf(line) < mean / 100);
-				if (dead.length)
-					parts.push(`<b>Moves nothing: ${dead.map((line) => link(line)).join(", ")}.</b>`);
-			}
-		const bad = m.lines.filter((line) => worst(line)?.[0] === "suspect").length;
-		if (bad)
-			parts.push(`${bad} ${bad > 1 ? "places are" : "place is"} suspect (hatched).`);
-		if (m.guest && m.lines.length)
-			parts.unshift("This machine shows no counters of its memory and links: the numbers are the devices' own counts.");
+		const channels = all.flatMap((each) => each.parts), mean = sum(channels.map((line) => trafficOf(line) ?? 0)) / channels.length;
+		const dead = channels.filter((line) => mean > 1e9 && trafficOf(line) < mean / 100);
+		if (dead.length)
+			parts.push(`<b>Moves nothing: ${dead.slice(0, 4).map((line) => link(line)).join(", ")}${dead.length > 4 ? ` and ${dead.length - 4} more` : ""}.</b>`);
+		else if (mean > 1e9 && channels.length > 1)
+			parts.push(`All ${channels.length} channels are in use.`);
 		return parts.join(" ");
+	}
+
+	function deviceFact(devices) {
+		const busy = most(devices.filter((line) => !isIdle(line)), trafficOf), near = most(devices, shareOf).filter((line) => shareOf(line) >= HOT);
+		if (!busy.length)
+			return "All are idle.";
+		const known = devices.some((line) => finite(shareOf(line)));
+		return `${link(busy[0])} moves most: ${amount(trafficOf(busy[0]), "B/s")} in both directions${finite(shareOf(busy[0])) ? `; ${how(busy[0], "link")}` : ""}. ` +
+			(near.length === 1 && near[0] === busy[0] ? "<b>This is near its ceiling.</b>" : near.length ? `<b>Near the ceiling of the link: ${near.slice(0, 4).map((line) => `${link(line)}, ${percent(shareOf(line))}`).join("; ")}.</b>` :
+				known ? "No link is near its ceiling." : "No ceiling of a link is known.");
+	}
+
+	// What passes between sockets, or to devices with links of their own, beside what memory moves.
+	function linkFact(m) {
+		const tops = m.sockets.flatMap((s) => [...s.between, ...s.links.map(({line}) => line)]), near = most(tops, shareOf);
+		const remote = m.sockets.flatMap((s) => s.between.filter((line) => line.cells.in)), bytes = sum(remote.map((line) => valueOf(line.cells.in) ?? 0));
+		const memories = m.machine.filter((line) => line.view.screen === "memory" && moves(line)), all = sum(memories.map((line) => trafficOf(line) ?? 0)), parts = [];
+		const several = m.sockets.filter((s) => s.id !== null).length > 1;
+		if (remote.length)
+			parts.push(`${several ? "From other sockets" : "In"}: ${amount(bytes, "B/s")}${all > 1e9 ? `, beside ${amount(all, "B/s")} of memory${bytes < all ? ` (${percent(bytes / all)})` : ""}` : ""}.`);
+		else if (several)
+			parts.push("What passes between the sockets is not counted.");
+		const [first] = near.length ? near : most(tops, trafficOf);
+		if (first && !isIdle(first))
+			parts.push(`Busiest: ${link(first)}, ${how(first)}${finite(shareOf(first)) ? "" : "; no ceiling is known"}.`);
+		return parts.join(" ");
+	}
+
+	// Which GPU is busy, which way, and its memory.
+	function gpuFact(m) {
+		const displays = new Set((m.topology?.devices ?? []).filter((d) => /^0x(3|12)....$/.test(d.class)).map((d) => d.address)); // accelerators, too
+		const all = m.sockets.flatMap((s) => s.devices).flatMap(({line, inside}) => {
+			const memories = [...inside, ...line.view.screen === "gpus" ? [line] : []], other = [line, ...line.below].find((each) => displays.has(each.device));
+			return memories.length ? memories.map((gpu) => ({line, gpu})) : other ? [{line, gpu: other}] : [];
+		}).map(({line, gpu}) => {
+			// If a counter has several devices, the GPU's own count.
+			const own = line.device !== gpu.device && line.below.find((each) => each.kind === "device" && each.device === gpu.device);
+			return {gpu, line, at: own || line, ways: line.view.screen === "gpus" ? null : own || line};
+		});
+		const [first] = most(all, ({ways}) => ways ? trafficOf(ways) : null), [other] = most(all, ({gpu}) => gpu.view.screen === "gpus" ? trafficOf(gpu) : null), parts = [];
+		if (first) {
+			const {cells, view} = first.ways, ways = ["in", "out"].filter((name) => cells[name]).map((name) =>
+				`${amount(valueOf(cells[name]), cells[name].unit)} ${(view.columns[name] ?? name).toLowerCase()}`);
+			parts.push(`Busiest: ${link(first.line, nameOf(first.at))}${ways.length ? `, ${ways.join(", ")}` : ""}${finite(shareOf(first.ways)) ? ` (${percent(shareOf(first.ways))})` : ""}.`);
+		}
+		if (other)
+			parts.push(`Most in its memory: ${link(other.line, nameOf(other.at))}, ${amount(trafficOf(other.gpu), "B/s")}${finite(shareOf(other.gpu)) ? `, ${percent(shareOf(other.gpu))} of its peak` : ""}.`);
+		return parts.join(" ");
+	}
+
+	// How far the numbers can be trusted, and why not.
+	function qualityFact(m) {
+		const kinds = new Map(), parts = [];
+		for (const q of m.lines.map(worst).filter((each) => each && !page.harmless(each)))
+			kinds.set(q[0], [...kinds.get(q[0]) ?? [], q[1]]);
+		for (const [name, reasons] of kinds) {
+			const why = [...new Set(reasons.filter(Boolean))];
+			parts.push(`<b>${reasons.length} ${name}</b>${why.length ? `: ${text(why[0].length > 120 ? `${why[0].slice(0, 119).trimEnd()}…` : why[0])}${why.length > 1 ? `, and ${why.length - 1} more reason${why.length > 2 ? "s" : ""}` : ""}` : ""}.`);
+		}
+		const doubt = m.lines.filter((line) => line.label.endsWith("?")).length;
+		if (!parts.length)
+			parts.push("All values are measured.");
+		if (doubt)
+			parts.push(`${doubt} name${doubt > 1 ? "s have" : " has"} a ?: which counter counts the device is uncertain.`);
+		return parts.join(" ");
+	}
+
+	// The answers to the first questions.
+	function words(m) {
+		const places = m.lines.filter((line) => line.kind !== "machine" && moves(line)), views = [...new Set(m.sockets.flatMap((s) => s.memories.map((each) => each.view)))];
+		const devices = m.sockets.flatMap((s) => s.devices.map(({line}) => line)).filter((line) => !isWhole(line) && line.view.screen !== "gpus");
+		const facts = [["Hottest", hottestFact(places)], ...views.map((view) => [view.title, memoryFact(m, view)]),
+			["Devices", devices.length ? deviceFact(devices) : ""], ["Links", linkFact(m)], ["GPUs", gpuFact(m)], ["Quality", qualityFact(m)]];
+		if (m.guest && m.lines.length)
+			facts.push(["Guest", "This machine shows no counters of its memory and links: the numbers are the devices' own counts."]);
+		return facts.filter(([, said]) => said).map(([name, said]) => `<p><span class="what">${text(name)}</span> ${said}</p>`).join("");
 	}
 
 	// ---- the charts of a place ----
@@ -409,21 +494,62 @@ const map = ((page) => {
 		return [one, ...["port", "unit"].includes(one.kind) ? one.below : [], ...device?.inside ?? []];
 	}
 
+	// What is computed of other rows, again when these have grown.
+	function computed(rows, make) {
+		let made, last;
+		return () => {
+			const now = rows.map((row) => [row.values.length, row.values[0], row.values.at(-1)]).join();
+			if (now !== last)
+				made = make(), last = now;
+			return made;
+		};
+	}
+
+	// Both directions together.
+	function both(a, b) {
+		const values = computed([a, b], () => a.values.map((v, i) => finite(v) && finite(b.values[i]) ? v + b.values[i] : null));
+		const quality = computed([a, b], () => a.quality.map((q, i) => q ?? b.quality[i]));
+		return {...a, shown: "both", ceiling: null, role: null, of: undefined, made: true, least: [], most: [], distribution: undefined,
+			get values() {
+				return values();
+			},
+			get quality() {
+				return quality();
+			},
+			...a.now === undefined ? {} : {now: a.now + b.now, nowQuality: a.nowQuality ?? b.nowQuality}};
+	}
+
+	// The ceiling of traffic whose share is counted: the median, with three digits so that it seldom changes.
+	const ceilingBy = (traffic, share) => computed([traffic, share], () => {
+		const list = traffic.values.slice(-60).map((v, i, all) => v / share.values.at(i - all.length)).filter((v) => finite(v) && v > 0);
+		return list.length ? +list.sort((a, b) => a - b)[list.length >> 1].toPrecision(3) : null;
+	});
+
 	// For each line a chart of what moves, and one for each other unit: lists of rows with their titles.
 	function chartsOf(m, id) {
 		const list = [];
 		for (const line of linesOf(m, id)) {
-			const named = ["total", "in", "out"].filter((name) => line.cells[name]), {columns} = line.view;
-			const as = (name) => ({...line.cells[name], shown: (columns[name] ?? name).toLowerCase(), of: line.cells[name]});
+			const {cells, view: {columns}} = line, named = ["total", "in", "out"].filter((name) => cells[name]);
+			const ceiling = cells.total && cells.share && !(cells.total.ceiling > 0) ? ceilingBy(cells.total, cells.share) : null;
+			const as = (name) => {
+				const row = {...cells[name], shown: (columns[name] ?? name).toLowerCase(), of: cells[name]};
+				return !ceiling || row.unit !== cells.total.unit ? row : {...row, derived: true, get ceiling() {
+					return ceiling();
+				}};
+			};
 			const own = `${line.i}` === id, title = line.kind === "machine" || line.kind === "socket" || line.view.screen === "gpus" ? line.view.title : own ? "" : line.label;
-			const named_ = (names) => {
-				const words = names.map((name) => (columns[name] ?? name).toLowerCase()).join(", ");
+			const titled = (rows) => {
+				const words = rows.map((row) => row.shown).join(", ");
 				return title ? `${title}: ${words}` : words[0].toUpperCase() + words.slice(1);
 			};
-			for (const rows of page.group(named, (name) => line.cells[name].unit))
-				list.push({title: named_(rows), rows: rows.map(as), line});
-			for (const name of ["share", "latency"].filter((each) => line.cells[each]))
-				list.push({title: named_([name]), rows: [as(name)], line});
+			for (const names of page.group(named, (name) => cells[name].unit)) {
+				const rows = names.map(as);
+				if (!names.includes("total") && names.length === 2)
+					rows.unshift(both(cells.in, cells.out));
+				list.push({title: titled(rows), rows, line});
+			}
+			for (const name of ["share", "latency"].filter((each) => cells[each]))
+				list.push({title: titled([as(name)]), rows: [as(name)], line});
 		}
 		return list;
 	}

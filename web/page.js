@@ -84,6 +84,7 @@ const page = (() => {
 		intervals.push({...w, time: w.time + data.shift});
 		rows.forEach((row, i) => {
 			row.values.push((row.event && finite(w.rates?.[i]) ? w.rates : w.values)[i]);
+			row.extremes ||= w.least !== undefined;
 			row.least.push(w.least?.[i] ?? null);
 			row.most.push(w.most?.[i] ?? null);
 			row.quality.push(null);
@@ -156,7 +157,7 @@ const page = (() => {
 		const height = view.height ?? HEIGHT, wide = width - LEFT - RIGHT, high = height - TOP - BOTTOM;
 		let least = 0, most = 0;
 		for (const row of rows)
-			for (const list of [row.values, row.least, row.most])
+			for (const list of row.extremes ? [row.values, row.least, row.most] : [row.values])
 				for (const v of list)
 					if (v > most && v < Infinity)
 						most = v;
@@ -249,8 +250,8 @@ const page = (() => {
 		out += `<g class="times">${labels(g)}</g>`;
 		if (g.ceiling <= g.most && finite(g.ceiling))
 			out += `<path class="ceiling" d="M${LEFT} ${g.y(g.ceiling).toFixed(1)}H${width - RIGHT}"><title>ceiling ` +
-				`${text(human(g.ceiling, unit))}</title></path><text x="${width - RIGHT}" y="${(g.y(g.ceiling) + 13).toFixed(1)}" ` +
-				`text-anchor="end">ceiling ${rows.every((row) => row.ceiling) ? "" : "of each direction "}${text(brief(g.ceiling, unit))}</text>`;
+				`${text(human(g.ceiling, unit))}</title></path><text x="${LEFT + 6}" y="${(g.y(g.ceiling) + 13).toFixed(1)}">` + // the latest values are at the right
+				`ceiling ${rows.every((row) => row.ceiling) ? "" : "of each direction "}${text(brief(g.ceiling, unit))}</text>`;
 		out += `<svg class="area" x="${LEFT}" width="${Math.max(width - LEFT - RIGHT, 0)}" height="${g.height}"><g class="lines" ` +
 			`transform="translate(${-LEFT} 0)">${lines(rows, intervals, g)}<g class="since"></g></g></svg>`;
 		return `<svg height="${g.height}" viewBox="0 0 ${width} ${g.height}" aria-hidden="true">${out}` +
@@ -263,7 +264,7 @@ const page = (() => {
 		const [first] = rows, span = first.values.length > points ? reduce(first.values, points).span : 1, list = [];
 		const ceiling = Math.max(...rows.map((row) => row.ceiling ?? -Infinity));
 		if (finite(ceiling))
-			list.push(`ceiling ${human(ceiling, first.unit)}`);
+			list.push(`ceiling ${human(ceiling, first.unit)}${first.derived ? ", by the share that is counted" : ""}`);
 		const merged = intervals.reduce((most, w) => Math.max(most, w.intervals ?? 1), 1);
 		if (rows.some((row) => row.most.some(finite)))
 			list.push(`dotted: the smallest and largest ${first.distribution ? "short sample" : "interval"}`);
@@ -463,7 +464,7 @@ const page = (() => {
 			`data-name="${text(first.name)}" data-family="${text(first.family)}">${name}</button>` : name;
 		const names = [...new Set(rows.map((row) => row.name))].map((each) => `<code>${text(each)}</code>`).join(" ");
 		return `<h2>${title ? text(title) : `${heading} <small>${text(place)}</small>`}</h2>` +
-			(title ? `<p class="names">${view?.explain ? rows.map((row) => `<button class="explain" aria-haspopup="dialog" aria-label="Explain ${text(row.name)}" ` +
+			(title ? `<p class="names">${view?.explain ? rows.filter((row) => !row.made).map((row) => `<button class="explain" aria-haspopup="dialog" aria-label="Explain ${text(row.name)}" ` +
 				`data-name="${text(row.name)}" data-family="${text(row.family)}">${text(row.name)}</button>`).join(" ") : names}</p>` : "") +
 			(intervals.length > 1 || view?.explain ? chart(rows, intervals, width, view) : "") + histogram(rows, width);
 	}

@@ -648,7 +648,7 @@ settled() {
 	scrape body "$address" /api/v1/values >values
 	before=$(jq -r .run values)
 	jq -r "$key" values >rows
-	! grep -q cache <rows || fail "$(<rows)"
+	[[ $(<rows) != *cache* ]] || fail "$(<rows)"
 	# Nothing is listed for a request before it is counted.
 	[[ $(change 'cache.*' true) == *' 202 '*'"choice":"cache.*","title":null,"on":false,"wanted":true'* ]]
 	settled 'cache.*' .on
@@ -680,7 +680,7 @@ settled() {
 	[[ $(change 'cache.*' false) == *' 202 '* ]]
 	settled 'cache.*' '.on | not'
 	sleep 0.3
-	! scrape body "$address" /api/v1/values | jq -r "$key" | grep -q cache
+	[[ $(scrape body "$address" /api/v1/values | jq -r "$key") != *cache* ]] || fail 'it is still counted'
 	stop TERM
 }
 
@@ -726,7 +726,7 @@ settled() {
 	# Without the option there is nothing to change.
 	serve --source "$SIM_SPR" serve --listen unix:socket
 	answer=$(change mem true) && [[ $answer == *' 405 '* ]] || fail "$answer"
-	! scrape body "$address" /api/v1/choices >/dev/null
+	[[ $(printf 'GET /api/v1/choices HTTP/1.0\r\n\r\n' | scrape whole "$address") == *' 404 '* ]]
 	stop TERM
 	expect 2 "$UNCORE" --source "$SIM_SPR" serve --listen unix:socket --choices mem,none
 	[[ $stderr == *"--choices: 'none' is neither a preset nor a metric"* ]] || fail "$stderr"

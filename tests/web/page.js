@@ -28,8 +28,8 @@ const json = (...words) => execFileSync(uncore, words, {stdio: ["ignore", "pipe"
 
 // What the server sends of a machine, with invented values.
 class Mock {
-	constructor({source = "sim:t410", options = ["--per-socket"], rows, screen, samples = false, held = 600, every = 1000, recorded = false} = {}) {
-		Object.assign(this, {source, options, rows, screen, samples, held, every, recorded, clients: new Set(), run: 0, offset: 0});
+	constructor({source = "sim:t410", options = ["--per-socket"], rows, screen, quality, samples = false, held = 600, every = 1000, recorded = false} = {}) {
+		Object.assign(this, {source, options, rows, screen, quality, samples, held, every, recorded, clients: new Set(), run: 0, offset: 0});
 		this.machine = {schema: 1, version: "0", host: "example", cpu_model: "x", cpu_name: "Simulated CPU", source, simulated: true,
 			command_line: `uncore --source ${source} serve`, interval: every / 1000, topology: JSON.parse(json("--source", source, "topo", "-j")),
 			findings: JSON.parse(json("--source", source, "doctor", "-j"))};
@@ -55,7 +55,7 @@ class Mock {
 			return size * (1 + 0.3 * Math.sin(n / (20 + i % 7) + i) + 0.1 * Math.sin(n * 1.7 + i * name.length));
 		};
 		const round = (v) => +v.toPrecision(5), w = {time: n + 1, interval: this.every / 1000, intervals: 1, wall_ns: (this.epoch + n * this.every / 1000) * 1e9, missed: 0};
-		w.values = this.rows.map((_, i) => i === 5 && n % 97 < 12 ? null : round(of(i)));
+		w.values = this.rows.map((_, i) => (i === 5 && n % 97 < 12) || this.quality?.some(([k, name]) => k === i && name === "unavailable") ? null : round(of(i)));
 		if (this.samples) {
 			w.least = w.values.map((v) => v && round(v * 0.8)), w.most = w.values.map((v) => v && round(v * 1.3));
 			this.distributions = w.values.map((v) => v && ({samples: 100, min: v * 0.8, max: v * 1.3, p50: v, p90: v * 1.1, p99: v * 1.2,
@@ -65,6 +65,8 @@ class Mock {
 	}
 
 	send(client, n) {
+		if (this.quality && client.sent < 0)
+			client.write(`event: quality\ndata: ${JSON.stringify(this.quality)}\n\n`);
 		if (([0, 12].includes(n % 97) || client.sent < 0) && this.rows.length > 8)
 			client.write(`event: quality\ndata: ${JSON.stringify([[7, "suspect", "the formula is in doubt on this machine"],
 				...n % 97 < 12 ? [[5, "unavailable", "division by zero: no events in this interval"]] : []])}\n\n`);
@@ -122,7 +124,7 @@ class Mock {
 
 class Real {
 	constructor({source = "sim:t410", options = ["--per-socket"], samples} = {}) {
-		this.command = ["--source", source, "serve", "-I", "1s", ...options, ...samples ? ["--sample", "10ms"] : []];
+		this.command = [...source ? ["--source", source] : [], "serve", "-I", "1s", ...options, ...samples ? ["--sample", "10ms"] : []];
 	}
 
 	async start(port = 0) {
@@ -289,7 +291,7 @@ async function tests() {
 		assert(await cell() !== before, "the numbers are as they were");
 		assert(await page.textContent("#state") === "live" && /^\d\d:\d\d:\d\d$/.test(await page.textContent("#last")), "state");
 		assert(await page.isVisible("#simulated"), "SIMULATED");
-		assert((await page.$$("#map [data-place]")).length > 8 && /is the hottest place/.test(await page.textContent("#words")), "the map");
+		assert((await page.$$("#map [data-place]")).length > 8 && /^Hottest/.test(await page.textContent("#words")), "the map");
 		const picture = () => page.$eval("#map", (map) => map.textContent), drawn = await picture();
 		await page.waitForFunction((old) => document.getElementById("map").textContent !== old, drawn);
 	}));
@@ -507,19 +509,32 @@ async function tests() {
 
 	const machines = fs.mkdtempSync(path.join(require("os").tmpdir(), "uncore-"));
 	execFileSync(path.join(ROOT, "tests/machines/make-devices"), [machines]);
+	// A guest with a GPU that counts itself: the machine is a real one's, the rates are invented.
+	fs.writeFileSync(path.join(machines, "h200-guest.yaml"), `sim: h200-guest\ntitle: a guest with a GPU\nmachine: ${ROOT}/tests/machines/nvidia-h200-guest.txt\nseed: 1\nrates:\n` +
+		Object.entries({rx_bytes: 58e9, tx_bytes: 12.8e9, packet_bytes: 256, memory_bytes: 2600e9, memory_peak: 4.8e12, nvlink_in: 0, nvlink_out: 0, power: 412e3, energy: 412e3})
+			.map(([event, rate]) => `  - {pmu: nvidia_gpu_0, event: ${event}, constant: ${rate}}\n`).join("") +
+		["vda", "vdb"].flatMap((pmu) => [["read_sectors", 2e6], ["write_sectors", 4e5], ["reads", 4e4], ["writes", 8e3]].map(([event, rate]) =>
+			`  - {pmu: ${pmu}, event: ${event}, constant: ${rate}}\n`)).join("") +
+		["received_bytes", "transmitted_bytes", "received_packets", "transmitted_packets"].map((event) => `  - {pmu: eth0, event: ${event}, constant: 1e3}\n`).join(""));
 	const sources = {spr: "sim:spr,step=1s", zen4: "sim:zen4,step=1s", t410: "sim:t410,step=1s", devices: `sim:${machines}/spr-devices.yaml,step=1s`};
-	for (const [name, source] of Object.entries(sources))
-		for (const width of [390, 1440, 2560])
+	const more_ = Object.fromEntries(["zen4-devices", "t410-devices", "spr-switch", "grace-devices", "intel-gpus", "h200-guest"].map((name) => [name, `sim:${machines}/${name}.yaml,step=1s`]));
+	const all = {...sources, ...more_, "this-machine": ""};
+	for (const [name, source] of Object.entries(all))
+		for (const [width, schemes] of [[390, ["light", "dark"]], [1440, ["light", "dark"]], [2560, ["light"]]])
 			await test(`the map of ${name}, ${width} px: no label overlaps another, nothing leaves its box`, () => visit({source, options: []}, async (page) => {
-				assert(!(await overlaps(page)).length, (await overlaps(page)).join("\n"));
-				await without(page, "map");
-				await axe(page, name);
-				await shot(page, `map-${name}-${width}`);
+				for (const colorScheme of schemes) {
+					await page.emulateMedia({colorScheme});
+					assert(!(await overlaps(page)).length, (await overlaps(page)).join("\n"));
+					await without(page, "map");
+					await axe(page, `${name}, ${colorScheme}`);
+					await shot(page, `map-${name}-${width}-${colorScheme}`);
+				}
 				if (await page.$("#map [data-place^=idle]")) {
 					await page.click("#map [data-place^=idle]");
 					assert(!(await overlaps(page)).length, (await overlaps(page)).join("\n"));
+					await without(page, "idle places");
 				}
-			}, {width}));
+			}, {width, height: width < 500 ? 844 : width > 2000 ? 1300 : 900}));
 
 	// Sockets with 8 channels, 20 devices and links, of which one channel is dead and one device suspect.
 	function large(sockets) {
@@ -591,6 +606,7 @@ async function tests() {
 		const told = await page.$$eval("#charts .chart", (all) => all.filter((e) => e.querySelector("path.value")).map((e) => e.querySelector(".readout").textContent.slice(0, 8)));
 		assert(told.length > 1 && new Set(told).size === 1 && /^\d\d:/.test(told[0]), told);
 		assert(await page.$eval("#charts .chart", (e) => e.querySelector("path.ceiling, path.value") && [...e.querySelectorAll(".key span")].map((s) => s.textContent.split(" ")[0]).join()) === "total,read,write", "one chart");
+		assert(await page.$eval("#charts .chart", (e) => e.querySelector("path.ceiling") && /by the share that is counted/.test(e.querySelector(".note").textContent)), "the ceiling of memory");
 		await page.fill("#search", "card1");
 		assert((await page.$$("#map .place.other")).length > 5 && await page.$$eval("#map .place:not(.other)", (all) => all.some((e) => /card1/.test(e.querySelector("title").textContent))), "found");
 		await page.press("#search", "Enter");
@@ -603,6 +619,113 @@ async function tests() {
 				fs.copyFileSync(await file.path(), path.join(shots, `download.${kind}`));
 		}
 	}));
+
+	// Each kind of place: its name in the map, what moves there, the number of charts of bytes that have a ceiling, and the words of their lines.
+	for (const [name, find, words, ceiling] of [
+		["devices", "channel 3", "total, read, write", true], ["devices", "card0?", "both, to device, from device", true], ["devices", "nvme0", "both, to device, from device", true],
+		["devices", "uncore_upi_2", "both, in, out", false], ["t410-devices", "mlx5_2", "both, to device, from device", true], ["t410-devices", "card0", "both, to device, from device", true],
+		["grace-devices", "nvme0, mlx5_0, card0", "both, to device, from device", true], ["zen4-devices", "nvidia_gpu_1", "both, to device, from device", true], ["h200-guest", "nvidia_gpu_0", "both, to device, from device", true]])
+		await test(`the charts of ${find} of ${name} have all directions in one, and the ceiling if one is known`, () => visit({source: all[name], options: []}, async (page) => {
+			const id = await page.evaluate((what) => live.state.model.lines.find((line) => line.label.replace(/^socket \d+, /, "") === what && line.cells.in)?.i, find);
+			assert(id !== undefined, await page.evaluate(() => live.state.model.lines.map((line) => line.label).join()));
+			await page.evaluate((i) => document.querySelector(`#map [data-place="${i}"]`).dispatchEvent(new MouseEvent("click", {bubbles: true})), id);
+			await page.waitForFunction(() => document.querySelector("#charts .lines > path.value"));
+			const lines = await page.$eval("#charts .chart", (e) => [...e.querySelectorAll(".key span")].map((s) => s.firstChild.nextSibling.textContent.trim()));
+			assert(lines.join(", ") === words, lines);
+			assert(!!await page.$("#charts .chart:first-child path.ceiling") === ceiling, "ceiling");
+			// The sum is that of the two directions.
+			const [sum, a, b] = await page.$$eval("#charts .chart:first-child .numbers tr > td:nth-child(2)", (cells) => cells.map((cell) => cell.textContent)).then((list) =>
+				list.slice(-3).map((text) => parseFloat(text) * {G: 1e9, M: 1e6, k: 1e3, B: 1}[/[GMkB]/.exec(text)[0]]));
+			assert(Math.abs(sum - a - b) <= 0.011 * sum, [sum, a, b]);
+		}));
+
+	await test("the first questions are answered without a click", async () => {
+		const answers = {
+			devices: [/Hottest.*(Channel \d|card0\?)/, /Memory .*% read; \d+ % of the peak\. All 8 channels are in use/, /card0\? moves most: 60.0.GB\/s/, /No link is near its ceiling/, /Links In: .*beside .* of memory/,
+				/GPUs Busiest: card0\?, 40.0.GB\/s to device, 20.0.GB\/s from device \(63 %\).*1.20.TB\/s/, /Quality .*names have a \?: which counter counts the device is uncertain/],
+			"t410-devices": [/Memory .*% read; the peak is unknown\. Most on socket \d \(node \d\)/, /mlx5_2 moves most/, /between the sockets is not counted/, /GPUs Busiest: .*card0/],
+			"grace-devices": [/Links In: .*beside .* of memory/, /GPUs .*nvidia_gpu_0, 1.20.TB/],
+			"intel-gpus": [/GPUs Busiest: /],
+			"h200-guest": [/Hottest .*nvidia_gpu_0: .*% of its peak/, /This is near its ceiling/, /GPUs Busiest: nvidia_gpu_0/, /Guest .*no counters of its memory/],
+		};
+		for (const [name, right] of Object.entries(answers))
+			await visit({source: all[name], options: []}, async (page) => {
+				const words = (await page.textContent("#words")).replaceAll("\u2060", "");
+				for (const each of right)
+					assert(each.test(words), `${name}: ${each} in ${words}`);
+				assert(/every 1 s/.test(await page.textContent(".state")), "the interval");
+				assert(await page.$eval("#words", (e) => e.getBoundingClientRect().bottom < innerHeight), "they are on the first screen");
+			});
+	});
+
+	await test("the key has each colour with its limits, and the question mark", () => visit({source: all.devices, options: []}, async (page) => {
+		const key = await page.textContent("#key");
+		for (const each of [/under 50 % of the ceiling/, /50 to 80 %/, /80 % and more/, /no ceiling known/, /suspect/, /\? which counter counts this device is uncertain/])
+			assert(each.test(key), key);
+		const used = await page.$$eval("#map [class]", (list) => [...new Set(list.flatMap((e) => [...e.classList]).filter((c) => /^s[0-9x]$/.test(c)))]);
+		const told = await page.$$eval("#key rect", (list) => list.map((e) => e.getAttribute("class")));
+		assert(used.length > 1 && used.every((c) => told.includes(c)), used);
+		// The colour of each device is that of its share.
+		const wrong = await page.evaluate(() => [...document.querySelectorAll("#map [data-place] > rect.box")].filter((rect) => {
+			const share = parseFloat(/([\d.]+) % of the ceiling/.exec(rect.parentElement.querySelector("title").textContent.split(";")[0])?.[1]);
+			const right = isNaN(share) ? "sx" : share < 49.5 ? "s0" : share > 80.5 || (share > 50.5 && share < 79.5) ? (share < 80 ? "s1" : "s2") : null;
+			return right && !rect.classList.contains(right) && !rect.classList.contains("idle");
+		}).length);
+		assert(!wrong, `${wrong} boxes have the colour of another share`);
+	}));
+
+	await test("no events are no warning: a port without requests does not shade the latency's chart", () => {
+		const rows = [["pcie.inbound.read.bandwidth", "B/s"], ["pcie.inbound.read.latency", "s"]].flatMap(([name, unit]) => [0, 1].map((i) => ({name, family: "f", unit, event: false, place: `port ${i}`,
+			role: null, filter: null, ceiling: null, socket: 0, node: null, channel: null, port: null, pmu: `p${i}`})));
+		const quality = [[3, "unavailable", "division by zero: no events in this interval"]];
+		return visit({mock: true, rows, quality}, async (page) => {
+			await page.click("#now [data-place=m2]");
+			await page.waitForFunction(() => /latency/.test(document.querySelector("#charts h2")?.textContent) && document.querySelector("#charts path.value"));
+			assert(!(await page.$$("#charts .shade")).length && !/shaded/.test(await page.textContent("#charts .note")), "shaded");
+			assert(!await page.$("#now .quality") && /no events/.test(await page.textContent("#now td[data-row='3']")), "a warning");
+			assert(/Quality All values are measured/.test(await page.textContent("#words")), await page.textContent("#words"));
+		});
+	});
+
+	await test("devices have their names in each legend", () => visit({source: all.devices, options: ["pcie"]}, async (page) => {
+		const id = await page.evaluate(() => live.state.data.rows.findIndex((row) => row.name === "pcie.inbound.read.bandwidth" && !row.extra));
+		await page.evaluate((i) => document.querySelector(`#now [data-place=m${i}]`).click(), id);
+		await page.waitForFunction(() => document.querySelector("#charts .lines > path.value"));
+		const key = await page.textContent("#charts .key");
+		assert(/card0/.test(key) && /mlx5_0/.test(key) && /nvme0/.test(key), key);
+	}));
+
+	if (!mock)
+		await test("what the server allows is switched on for all pages, and what was counted before stays", () => visit({source: all.devices, options: ["--choices", "cache.*,memory.cxl.*"]}, async (page, proxy) => {
+			const other = await browser.newPage(), button = (name) => `button[data-choice="${name}"]`;
+			await other.goto(proxy.url);
+			await other.waitForSelector(button("cache.*"));
+			await page.waitForFunction(() => live.held().length > 3);
+			await page.click("#map [data-place='1']");
+			const chosen = await page.textContent("#chosen"), count = (await held(page)).length, rows = await page.evaluate(() => live.state.data.rows.length);
+			assert(await page.getAttribute(button("cache.*"), "aria-pressed") === "false", "off at the start");
+			await page.click(button("cache.*"));
+			for (const each of [page, other])
+				await each.waitForFunction((n) => live.state.data.rows.length > n && document.querySelector(`button[data-choice="cache.*"][aria-pressed=true]:not([aria-busy])`) &&
+					/cache\./.test(document.getElementById("now").textContent), rows);
+			await page.waitForFunction((n) => live.held().length > n + 1, count);
+			assert(await page.textContent("#chosen") === chosen && await page.evaluate(() => live.held().every((w) => !w.gap)), "what is shown stays");
+			assert(await points(page) > count, `${await points(page)} points, of which ${count} are of before`);
+			await axe(page, "choices");
+			await shot(page, "choices");
+			// This machine has none.
+			await page.click(button("memory.cxl.*"));
+			await page.waitForFunction(() => /memory\.cxl\.\* is not counted: ./.test(document.getElementById("refused").textContent));
+			assert(await page.getAttribute(button("memory.cxl.*"), "aria-pressed") === "false", "refused");
+			// Another site cannot.
+			for (const [right, headers] of [[415, {}], [403, {"Content-Type": "application/json", Origin: "http://evil.example"}]]) {
+				const {status} = await fetch(`${proxy.url}api/v1/choices`, {method: "POST", headers, body: JSON.stringify({choice: "cache.*", on: false})});
+				assert(status === right, status);
+			}
+			await page.click(button("cache.*"));
+			await other.waitForFunction((n) => live.state.data.rows.length === n, rows);
+			await other.close();
+		}));
 
 	await test("a chart of 24 places colours the busiest eight", () => {
 		const rows = Array.from({length: 24}, (_, i) => ({name: "memory.bandwidth", family: "f", unit: "B/s", event: false, place: `place ${i}`,
@@ -623,8 +746,15 @@ async function tests() {
 				const next = (t) => (window.frames_.push(t), requestAnimationFrame(next));
 				requestAnimationFrame(next);
 			});
+			await sleep(1000);
+			await browser.startTracing(page, {categories: ["cc"]});
 			for (const end = Date.now() + 8000, from = Date.now(); Date.now() < end;)
 				await page.mouse.move(box.x + 90 + (Date.now() - from) % 250, box.y + 50);
+			// CPU time of the main thread, since a busy machine drops frames of any page.
+			const frames = JSON.parse((await browser.stopTracing()).toString()).traceEvents.filter((e) => e.name === "ProxyMain::BeginMainFrame" && e.tdur).map((e) => e.tdur / 1000);
+			const longest = frames.sort((a, b) => b - a).slice(0, 3);
+			console.log(`# ${frames.length} frames, of which the longest take ${longest.map((ms) => ms.toFixed(1)).join(", ")} ms of CPU time`);
+			assert(frames.length > 50 && longest[2] < 25, longest);
 			const times = await page.evaluate(() => window.frames_), steps = times.slice(1).map((t, i) => t - times[i]).sort((a, b) => a - b);
 			const rate = (times.length - 1) / (times.at(-1) - times[0]) * 1000;
 			console.log(`# ${rate.toFixed(1)} frames a second; a frame takes ${steps[steps.length >> 1].toFixed(1)} ms (p50), ${steps[Math.floor(steps.length * 0.99)].toFixed(1)} ms (p99)`);
