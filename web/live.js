@@ -539,7 +539,7 @@ const live = ((page, map) => {
 	const held = () => state.data.intervals, run = () => state.run;
 
 	return {continued, placeOf, idOf, choiceMarkup, refusedMarkup, start, held, run, state, tableOf, explainMarkup, empty, marked, take, sum, shortSamples};
-})(typeof page === "object" ? page : require("./page.js"), typeof map === "object" ? map : require("./map.js").map);
+})(typeof page === "object" ? page : require("./page.js"), typeof map === "object" ? map : require("./words.js").map);
 if (typeof document === "object")
 	live.start();
 else

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The map of the machine: sockets with their memory, links and devices, as one SVG, and what is said of it in words. For
+// The map of the machine: sockets with their memory, links and devices, as one SVG; words.js has what is said of it. For
 // the live page of `serve` and for the page of --html. As in page.js, functions return markup; only follow() uses the
 // document. It draws the lines of the screen (uncore-serve(1), SCREEN), and knows no metric.
 "use strict";
@@ -332,152 +332,11 @@ const map = ((page) => {
 		`<span><b>?</b> which counter counts this device is uncertain</span>` +
 		`<span>width: traffic</span><span>↓ to the device</span><span>↑ from the device</span><span>bars: GB/s, writes lighter</span></p>`;
 
-	// ---- in words ----
-
-	function totals(m) {
-		const tiles = [];
-		// A guest whose devices count themselves has no row of all of them.
-		const devices = m.guest ? m.sockets.flatMap((s) => s.devices.map(({line}) => line)) : [];
-		for (const name of ["in", "out"].filter((each) => devices.some((line) => line.cells[each])))
-			tiles.push([brief(devices.reduce((sum, line) => sum + (valueOf(line.cells[name]) ?? 0), 0), "B/s"),
-				`${devices[0].view.title}: sum ${(devices[0].view.columns[name] ?? name).toLowerCase()}`, devices[0]]);
-		for (const line of m.machine.filter((each) => moves(each) || each.cells.total?.unit === "W")) {
-			const {cells, view} = line, share = shareOf(line);
-			const named = (name) => (view.columns[name] ?? name).toLowerCase();
-			if (cells.total)
-				tiles.push([brief(valueOf(cells.total), cells.total.unit), view.title + (finite(share) ? `, ${percent(share)} of the peak` : ""), line]);
-			if (!cells.total || !finite(share))
-				for (const name of ["in", "out"].filter((each) => cells[each]))
-					tiles.push([brief(valueOf(cells[name]), cells[name].unit), `${view.title}: ${named(name)}`, line]);
-		}
-		return `${tiles.slice(0, 8).map(([value, what, line]) => `<button class="tile" data-place="${line.i}"><b>${text(value)}</b>` +
-			`<span>${text(what)}</span></button>`).join("")}`;
-	}
-
 	// The place that is shown first: the one with the largest share of a ceiling, else the one that moves most.
 	function hottest(m) {
 		const some = m.lines.filter((line) => line.kind !== "machine" && moves(line)), best = (list, of) => list.reduce((a, b) => !a || of(b) > of(a) ? b : a, null);
 		const line = best(some.filter((each) => finite(shareOf(each))), shareOf) ?? best(some.filter((each) => finite(trafficOf(each))), trafficOf) ?? m.lines[0];
 		return line ? `${line.i}` : "m0";
-	}
-
-	const link = (line, name = nameOf(line)) => `<button class="go" data-place="${line.i}">${text(name)}</button>&#8288;`; // no line ends between it and a comma
-
-	const sum = (list) => list.reduce((a, b) => a + b, 0);
-	const most = (list, of) => list.filter((each) => finite(of(each))).sort((a, b) => of(b) - of(a));
-
-	const amount = (v, unit) => brief(v, unit).replace(" ", "\u00a0"); // stays on one line
-	// The direction that fills its ceiling most, or all that moves.
-	function how(line, ceiling = "peak") {
-		const name = most(["total", "in", "out"], (each) => shareOfRow(line.cells[each]))[0], share = shareOf(line);
-		const what = name && name !== "total" ? `${amount(valueOf(line.cells[name]), line.cells[name].unit)} ${(line.view.columns[name] ?? name).toLowerCase()}` : amount(trafficOf(line), "B/s");
-		return `${what}${finite(share) ? `, <b>${percent(share)}</b> of its ${ceiling}` : ""}`;
-	}
-
-	function hottestFact(places) {
-		const hot = most(places.filter((line) => !isIdle(line)), shareOf), [first] = hot.length ? hot : most(places, trafficOf);
-		const next = hot.find((line) => line.view !== first.view);
-		if (hot.length)
-			return `${link(first)}: ${how(first)}.${next ? ` Next: ${link(next)}, ${percent(shareOf(next))}.` : ""}`;
-		return `${first && !isIdle(first) ? `${link(first)} moves most: ${amount(trafficOf(first), "B/s")}. ` : "All is idle. "}No ceiling is known.`;
-	}
-
-	// How much memory moves and of what, on which socket most, and whether a channel moves nothing.
-	function memoryFact(m, view) {
-		const all = m.sockets.map((s) => ({s, ...s.memories.find((each) => each.view === view)})).filter((each) => each.view);
-		const of = (each) => each.sum ? trafficOf(each.sum) : sum(each.parts.map((line) => trafficOf(line) ?? 0));
-		const whole = m.machine.find((line) => line.view === view && moves(line)), share = whole ? shareOf(whole) : null;
-		const [i, o] = whole ? [valueOf(whole.cells.in), valueOf(whole.cells.out)] : [], parts = [];
-		const total = whole ? trafficOf(whole) : sum(all.map(of)), [first] = all.length > 1 ? most(all, of) : [];
-		parts.push(`${amount(total, "B/s")}${finite(i) && finite(o) && i + o > IDLE_BANDWIDTH ? `, ${percent(i / (i + o))} read` : ""}; ` +
-			`${finite(share) ? `<b>${percent(share)}</b> of the peak` : "the peak is unknown"}.`);
-		if (first) {
-			const nodes = first.s.about?.nodes ?? [], name = `socket ${first.s.id}${nodes.length ? ` (node ${page.ranges(nodes)})` : ""}`, own = first.sum ? shareOf(first.sum) : null;
-			parts.push(`Most on ${first.sum ? link(first.sum, name) : name}: ${amount(of(first), "B/s")}${finite(own) ? `, ${percent(own)}` : ""}.`);
-		}
-		const channels = all.flatMap((each) => each.parts), mean = sum(channels.map((line) => trafficOf(line) ?? 0)) / channels.length;
-		const dead = channels.filter((line) => mean > 1e9 && trafficOf(line) < mean / 100);
-		if (dead.length)
-			parts.push(`<b>Moves nothing: ${dead.slice(0, 4).map((line) => link(line)).join(", ")}${dead.length > 4 ? ` and ${dead.length - 4} more` : ""}.</b>`);
-		else if (mean > 1e9 && channels.length > 1)
-			parts.push(`All ${channels.length} channels are in use.`);
-		return parts.join(" ");
-	}
-
-	function deviceFact(devices) {
-		const busy = most(devices.filter((line) => !isIdle(line)), trafficOf), near = most(devices, shareOf).filter((line) => shareOf(line) >= HOT);
-		if (!busy.length)
-			return "All are idle.";
-		const known = devices.some((line) => finite(shareOf(line)));
-		return `${link(busy[0])} moves most: ${amount(trafficOf(busy[0]), "B/s")} in both directions${finite(shareOf(busy[0])) ? `; ${how(busy[0], "link")}` : ""}. ` +
-			(near.length === 1 && near[0] === busy[0] ? "<b>This is near its ceiling.</b>" : near.length ? `<b>Near the ceiling of the link: ${near.slice(0, 4).map((line) => `${link(line)}, ${percent(shareOf(line))}`).join("; ")}.</b>` :
-				known ? "No link is near its ceiling." : "No ceiling of a link is known.");
-	}
-
-	// What passes between sockets, or to devices with links of their own, beside what memory moves.
-	function linkFact(m) {
-		const tops = m.sockets.flatMap((s) => [...s.between, ...s.links.map(({line}) => line)]), near = most(tops, shareOf);
-		const remote = m.sockets.flatMap((s) => s.between.filter((line) => line.cells.in)), bytes = sum(remote.map((line) => valueOf(line.cells.in) ?? 0));
-		const memories = m.machine.filter((line) => line.view.screen === "memory" && moves(line)), all = sum(memories.map((line) => trafficOf(line) ?? 0)), parts = [];
-		const several = m.sockets.filter((s) => s.id !== null).length > 1;
-		if (remote.length)
-			parts.push(`${several ? "From other sockets" : "In"}: ${amount(bytes, "B/s")}${all > 1e9 ? `, beside ${amount(all, "B/s")} of memory${bytes < all ? ` (${percent(bytes / all)})` : ""}` : ""}.`);
-		else if (several)
-			parts.push("What passes between the sockets is not counted.");
-		const [first] = near.length ? near : most(tops, trafficOf);
-		if (first && !isIdle(first))
-			parts.push(`Busiest: ${link(first)}, ${how(first)}${finite(shareOf(first)) ? "" : "; no ceiling is known"}.`);
-		return parts.join(" ");
-	}
-
-	// Which GPU is busy, which way, and its memory.
-	function gpuFact(m) {
-		const displays = new Set((m.topology?.devices ?? []).filter((d) => /^0x(3|12)....$/.test(d.class)).map((d) => d.address)); // accelerators, too
-		const all = m.sockets.flatMap((s) => s.devices).flatMap(({line, inside}) => {
-			const memories = [...inside, ...line.view.screen === "gpus" ? [line] : []], other = [line, ...line.below].find((each) => displays.has(each.device));
-			return memories.length ? memories.map((gpu) => ({line, gpu})) : other ? [{line, gpu: other}] : [];
-		}).map(({line, gpu}) => {
-			// If a counter has several devices, the GPU's own count.
-			const own = line.device !== gpu.device && line.below.find((each) => each.kind === "device" && each.device === gpu.device);
-			return {gpu, line, at: own || line, ways: line.view.screen === "gpus" ? null : own || line};
-		});
-		const [first] = most(all, ({ways}) => ways ? trafficOf(ways) : null), [other] = most(all, ({gpu}) => gpu.view.screen === "gpus" ? trafficOf(gpu) : null), parts = [];
-		if (first) {
-			const {cells, view} = first.ways, ways = ["in", "out"].filter((name) => cells[name]).map((name) =>
-				`${amount(valueOf(cells[name]), cells[name].unit)} ${(view.columns[name] ?? name).toLowerCase()}`);
-			parts.push(`Busiest: ${link(first.line, nameOf(first.at))}${ways.length ? `, ${ways.join(", ")}` : ""}${finite(shareOf(first.ways)) ? ` (${percent(shareOf(first.ways))})` : ""}.`);
-		}
-		if (other)
-			parts.push(`Most in its memory: ${link(other.line, nameOf(other.at))}, ${amount(trafficOf(other.gpu), "B/s")}${finite(shareOf(other.gpu)) ? `, ${percent(shareOf(other.gpu))} of its peak` : ""}.`);
-		return parts.join(" ");
-	}
-
-	// How far the numbers can be trusted, and why not.
-	function qualityFact(m) {
-		const kinds = new Map(), parts = [];
-		for (const q of m.lines.map(worst).filter((each) => each && !page.harmless(each)))
-			kinds.set(q[0], [...kinds.get(q[0]) ?? [], q[1]]);
-		for (const [name, reasons] of kinds) {
-			const why = [...new Set(reasons.filter(Boolean))];
-			parts.push(`<b>${reasons.length} ${name}</b>${why.length ? `: ${text(why[0].length > 120 ? `${why[0].slice(0, 119).trimEnd()}…` : why[0])}${why.length > 1 ? `, and ${why.length - 1} more reason${why.length > 2 ? "s" : ""}` : ""}` : ""}.`);
-		}
-		const doubt = m.lines.filter((line) => line.label.endsWith("?")).length;
-		if (!parts.length)
-			parts.push("All values are measured.");
-		if (doubt)
-			parts.push(`${doubt} name${doubt > 1 ? "s have" : " has"} a ?: which counter counts the device is uncertain.`);
-		return parts.join(" ");
-	}
-
-	// The answers to the first questions.
-	function words(m) {
-		const places = m.lines.filter((line) => line.kind !== "machine" && moves(line)), views = [...new Set(m.sockets.flatMap((s) => s.memories.map((each) => each.view)))];
-		const devices = m.sockets.flatMap((s) => s.devices.map(({line}) => line)).filter((line) => !isWhole(line) && line.view.screen !== "gpus");
-		const facts = [["Hottest", hottestFact(places)], ...views.map((view) => [view.title, memoryFact(m, view)]),
-			["Devices", devices.length ? deviceFact(devices) : ""], ["Links", linkFact(m)], ["GPUs", gpuFact(m)], ["Quality", qualityFact(m)]];
-		if (m.guest && m.lines.length)
-			facts.push(["Guest", "This machine shows no counters of its memory and links: the numbers are the devices' own counts."]);
-		return facts.filter(([, said]) => said).map(([name, said]) => `<p><span class="what">${text(name)}</span> ${said}</p>`).join("");
 	}
 
 	// ---- the charts of a place ----
@@ -680,7 +539,7 @@ const map = ((page) => {
 		});
 		const m = model(data.screen, data.rows, about.topology), s = {chosen: null, stop: null, idle: false, found: null}, face = document.createElement("div");
 		nameRows(m, data.rows);
-		face.innerHTML = `<p class="note">Means of ${text(human(whole?.interval, "s"))}</p><div id="totals">${totals(m)}</div><div id="words">${words(m)}</div>` +
+		face.innerHTML = `<p class="note">Means of ${text(human(whole?.interval, "s"))}</p><div id="totals">${map.totals(m)}</div><div id="words">${map.words(m)}</div>` +
 			`<div id="face"><section aria-label="Map of the machine"><div id="map"></div><div id="key">${key()}</div></section>` +
 			`<section id="place" aria-label="Chosen place"><h2 id="chosen" role="status"></h2><p id="detail" class="note"></p><div></div></section></div>`;
 		document.querySelector("main dl").before(face);
@@ -713,7 +572,8 @@ const map = ((page) => {
 	}
 	page.hooks.push(report);
 
-	return {model, draw, key, totals, words, chartsOf, titleOf, numbers, search, nameRows, follow, morph, hottest, linesOf, nameOf, valueOf, shareOf, brief, giga};
+	return {model, draw, key, chartsOf, titleOf, numbers, search, nameRows, follow, morph, hottest, linesOf, nameOf, valueOf, shareOf, shareOfRow, trafficOf, worst, moves, isIdle, isWhole, brief, percent,
+		giga, HOT, IDLE_BANDWIDTH};
 })(typeof page === "object" ? page : require("./page.js"));
 if (typeof document !== "object")
 	module.exports.map = map;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A page that contains its data, style (web/page.css) and scripts (web/page.js, web/map.js),
+/* A page that contains its data, style (web/page.css) and scripts (web/page.js, map.js, words.js),
  * and loads nothing. It has a head, then each window as JSON, and the last window also as a
  * table, which needs no script. Each window is written at once, so that a run that is killed
  * leaves a page that can be read. After each MERGE_AFTER windows a window has twice as many
@@ -15,7 +15,7 @@
 #define MERGE_AFTER 2000
 
 /* Made by tools/embed.py. */
-extern const char web_map_js[], web_page_css[], web_page_js[];
+extern const char web_map_js[], web_page_css[], web_page_js[], web_words_js[];
 
 /* Escapes text for markup, or with `json` for a script element, in which '<' is not allowed. */
 static void put_escaped(struct buffer *to, const char *text, bool json)
@@ -72,8 +72,8 @@ void html_output_begin(struct out *out, json_t *about)
 		"<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
 		"<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
 		"style-src 'unsafe-inline'; script-src 'unsafe-inline'\">\n"
-		"<title>uncore</title>\n<style>\n%s</style>\n<script>\n%s%s</script>\n<main>\n<h1>uncore</h1>\n",
-		web_page_css, web_page_js, web_map_js);
+		"<title>uncore</title>\n<style>\n%s</style>\n<script>\n%s%s%s</script>\n<main>\n<h1>uncore</h1>\n",
+		web_page_css, web_page_js, web_map_js, web_words_js);
 	if (s->simulated)
 		buffer_puts(to,
 			    "<p class=\"simulated\">SIMULATED: no counter of this machine.</p>\n");

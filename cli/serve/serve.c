@@ -488,7 +488,8 @@ static int put_machine(struct serve *s)
 }
 
 /* tools/embed.py makes these of the files in web/. */
-extern const char web_live_html[], web_live_js[], web_map_js[], web_page_css[], web_page_js[];
+extern const char web_live_html[], web_live_js[], web_map_js[], web_page_css[], web_page_js[],
+	web_words_js[];
 
 static void add_pages(struct serve *s)
 {
@@ -498,6 +499,7 @@ static void add_pages(struct serve *s)
 		{"/", "text/html; charset=utf-8", web_live_html},
 		{"/live.js", "text/javascript; charset=utf-8", web_live_js},
 		{"/map.js", "text/javascript; charset=utf-8", web_map_js},
+		{"/words.js", "text/javascript; charset=utf-8", web_words_js},
 		{"/page.js", "text/javascript; charset=utf-8", web_page_js},
 		{"/page.css", "text/css; charset=utf-8", web_page_css},
 #endif

@@ -307,7 +307,7 @@ equal() {
 		equal([data.blocks.length, data.blocks[0].count], "[10,70]");
 
 		// The map: places by socket, what is idle folded, no share without a ceiling, and names with markup.
-		const picture = require(process.argv[1] + "/web/map.js").map, t = JSON.parse(require("fs").readFileSync(process.argv[2]));
+		const picture = require(process.argv[1] + "/web/words.js").map, t = JSON.parse(require("fs").readFileSync(process.argv[2]));
 		const at = (v, more) => ({...row("pcie.inbound.read.bandwidth", more), values: [v], quality: [more?.bad ? ["suspect", evil] : null], least: [], most: []});
 		const all = [at(9e9, {ceiling: 10e9, socket: 0}), at(3e9, {ceiling: null, socket: 1, bad: true}), at(0, {ceiling: 10e9, socket: 1}), at(5e9, {socket: null})];
 		const line = (i, more) => ({view: 0, kind: "port", parent: 3, label: `nvme${i}`, detail: evil, socket: i ? 1 : 0, device: null, rows: {in: i}, ...more});
@@ -320,7 +320,7 @@ equal() {
 		const drawn = picture.draw(m, 900, {chosen: "0"}), words = picture.words(m) + picture.totals(m);
 		if (!/1 idle: nvme2/.test(drawn) || /data-place="2"/.test(drawn) || !/data-place="2"/.test(picture.draw(m, 900, {idle: true}))) throw new Error("idle");
 		if (!/class="box edge s2"/.test(drawn) || !/class="box edge sx"/.test(drawn) || !/class="hatch"/.test(drawn)) throw new Error("colours");
-		if (!/Socket 0, nvme0<\/button>&#8288;: 9.00.GB\/s to device, <b>90 %/.test(words) || !/<b>1 suspect<\/b>/.test(words)) throw new Error(words);
+		if (!/Socket 0, nvme0<\/button>:<\/span> 9.00.GB\/s to device, <b>90.%/.test(words) || !/<b>1 suspect<\/b>/.test(words)) throw new Error(words);
 		equal(picture.chartsOf(m, "0").map((each) => [each.title, each.rows.map((r) => r.shown)]), `[["To device",["to device"]]]`);
 
 		const markup = drawn + words + live.tableOf(data.rows) + data.rows.map((r) => live.explainMarkup([r], {title: evil, formula: evil, evidence: evil})).join("");

@@ -77,7 +77,7 @@ class Mock {
 	}
 
 	reply(request, response) {
-		const file = {"/": "live.html", "/page.css": "page.css", "/page.js": "page.js", "/map.js": "map.js", "/live.js": "live.js"}[request.url];
+		const file = {"/": "live.html", "/page.css": "page.css", "/page.js": "page.js", "/map.js": "map.js", "/words.js": "words.js", "/live.js": "live.js"}[request.url];
 		const type = {html: "text/html", css: "text/css", js: "text/javascript"}[file?.split(".")[1]];
 		response.setHeader("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; " +
 			"img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'");
@@ -641,8 +641,8 @@ async function tests() {
 
 	await test("the first questions are answered without a click", async () => {
 		const answers = {
-			devices: [/Hottest.*(Channel \d|card0\?)/, /Memory .*% read; \d+ % of the peak\. All 8 channels are in use/, /card0\? moves most: 60.0.GB\/s/, /No link is near its ceiling/, /Links In: .*beside .* of memory/,
-				/GPUs Busiest: card0\?, 40.0.GB\/s to device, 20.0.GB\/s from device \(63 %\).*1.20.TB\/s/, /Quality .*names have a \?: which counter counts the device is uncertain/],
+			devices: [/Hottest.*(Channel \d|card0\?)/, /Memory .*% read; \d+.% of the peak\. All 8 channels are in use/, /card0\? moves most: 60.0.GB\/s/, /No link is near its ceiling/, /Links In: .*beside .* of memory/,
+				/GPUs Busiest: card0\?, 40.0.GB\/s to device, 20.0.GB\/s from device \(63.%\).*1.20.TB\/s/, /Quality .*names have a \?: which counter counts the device is uncertain/],
 			"t410-devices": [/Memory .*% read; the peak is unknown\. Most on socket \d \(node \d\)/, /mlx5_2 moves most/, /between the sockets is not counted/, /GPUs Busiest: .*card0/],
 			"grace-devices": [/Links In: .*beside .* of memory/, /GPUs .*nvidia_gpu_0, 1.20.TB/],
 			"intel-gpus": [/GPUs Busiest: /],
@@ -650,11 +650,17 @@ async function tests() {
 		};
 		for (const [name, right] of Object.entries(answers))
 			await visit({source: all[name], options: []}, async (page) => {
-				const words = (await page.textContent("#words")).replaceAll("\u2060", "");
+				const words = await page.textContent("#words");
 				for (const each of right)
 					assert(each.test(words), `${name}: ${each} in ${words}`);
 				assert(/every 1 s/.test(await page.textContent(".state")), "the interval");
 				assert(await page.$eval("#words", (e) => e.getBoundingClientRect().bottom < innerHeight), "they are on the first screen");
+				// A comma is on the line of the name before it.
+				assert(await page.$$eval("#words .joined", (all) => all.length && all.every((e) => {
+					const range = document.createRange();
+					range.selectNode(e.lastChild);
+					return range.getBoundingClientRect().bottom <= e.querySelector("button").getBoundingClientRect().bottom + 3;
+				})), "a comma begins a line");
 			});
 	});
 
@@ -791,7 +797,7 @@ async function tests() {
 	});
 
 	await test("all files of the page take at most 300 KB, compressed", () => {
-		const size = ["live.html", "page.css", "page.js", "map.js", "live.js"].reduce((sum, name) => sum + require("zlib").gzipSync(fs.readFileSync(path.join(ROOT, "web", name))).length, 0);
+		const size = ["live.html", "page.css", "page.js", "map.js", "words.js", "live.js"].reduce((sum, name) => sum + require("zlib").gzipSync(fs.readFileSync(path.join(ROOT, "web", name))).length, 0);
 		console.log(`# ${(size / 1000).toFixed(1)} KB`);
 		assert(size <= 300e3, `${size} bytes`);
 	});
