@@ -84,7 +84,7 @@ const map = ((page) => {
 	// A PMU that is not of certain devices, such as one that counts all of a socket.
 	const isWhole = (line) => line.kind === "unit" && Object.values(line.cells).some((row) => row.pmu === line.label);
 
-	const between = (line) => line.kind !== "link" || /socket/.test(bare(line));
+	const between = (line) => line.kind !== "device" && (line.kind !== "link" || /socket/.test(bare(line)));
 
 	// Of several sockets, or of several links, which are shown themselves.
 	const isSum = (line) => line.kind === "machine" || (line.kind === "link" && line.socket === null && line.below.some((each) => each.socket !== null));
@@ -404,7 +404,7 @@ const map = ((page) => {
 			for (const names of page.group(named, (name) => cells[name].unit)) {
 				const rows = names.map(as);
 				if (!names.includes("total") && names.length === 2)
-					rows.unshift(both(cells.in, cells.out));
+					rows.push(both(cells.in, cells.out)); // behind them, since a histogram has their colours
 				list.push({title: titled(rows), rows, line});
 			}
 			for (const name of ["share", "latency"].filter((each) => cells[each]))

@@ -45,7 +45,7 @@
 		const next = hot.find((line) => line.view !== first.view);
 		if (hot.length)
 			return `${link(first)}: ${how(first)}.${next ? ` Next: ${link(next)}, ${percent(shareOf(next))}.` : ""}`;
-		return `${first && !isIdle(first) ? `${link(first)} moves most: ${amount(trafficOf(first), "B/s")}. ` : "All is idle. "}No ceiling is known.`;
+		return `${first && !isIdle(first) ? `${link(first, first.kind === "machine" ? first.view.title : undefined)} moves most: ${amount(trafficOf(first), "B/s")}. ` : "All is idle. "}No ceiling is known.`;
 	}
 
 	// How much memory moves and of what, on which socket most, and whether a channel moves nothing.
@@ -139,7 +139,7 @@
 	function words(m) {
 		const places = m.lines.filter((line) => line.kind !== "machine" && moves(line)), views = [...new Set(m.sockets.flatMap((s) => s.memories.map((each) => each.view)))];
 		const devices = m.sockets.flatMap((s) => s.devices.map(({line}) => line)).filter((line) => !isWhole(line) && line.view.screen !== "gpus");
-		const facts = [["Hottest", hottestFact(places)], ...views.map((view) => [view.title, memoryFact(m, view)]),
+		const facts = [["Hottest", hottestFact(places.length ? places : m.machine.filter(moves))], ...views.map((view) => [view.title, memoryFact(m, view)]),
 			["Devices", devices.length ? deviceFact(devices) : ""], ["Links", linkFact(m)], ["GPUs", gpuFact(m)], ["Quality", qualityFact(m)]];
 		if (m.guest && m.lines.length)
 			facts.push(["Guest", "This machine shows no counters of its memory and links: the numbers are the devices' own counts."]);
