@@ -409,7 +409,7 @@ const page = (() => {
 				(one ? "" : `<text x="${LEFT}" y="${bottom - strip + 11}">${text(label(row))}</text>`);
 		});
 		for (const v of decades(2 ** (low / BINS), 2 ** (high / BINS)))
-			if (x(v) - last > 56 && x(v) < width - RIGHT) {
+			if (x(v) - last > (x(v) > width - 40 ? 92 : 56) && x(v) < width - RIGHT) {
 				out += `<text x="${(last = x(v)).toFixed(1)}" y="${end + 16}" ` +
 					`text-anchor="${x(v) > width - 40 ? "end" : "middle"}">${text(brief(v, unit))}</text>`;
 			}

@@ -335,3 +335,27 @@ equal() {
 		expect 2 "$UNCORE" --source "$SIM_SPR" stat --html $options
 	done
 }
+
+@test "words above the map: a dead channel, the fullest link, what is read, and CXL beside DRAM" {
+	# shellcheck disable=SC2016 # of JavaScript
+	node -e '
+		const picture = require(process.argv[1]).map, rows = [], lines = [], columns = {in: "READ", out: "WRITE", total: "TOTAL"};
+		const row = (value, ceiling, q) => rows.push({name: `m${rows.length}`, family: "f", unit: "B/s", place: "x", ceiling, values: [value], quality: [q ?? null], least: [], most: []}) - 1;
+		const line = (view, kind, label, parent, cells) => lines.push({view, kind, parent, label, detail: "", socket: 0, device: null, rows: cells}) - 1;
+		const all = line(0, "machine", "machine", null, {in: row(30e9, 80e9), out: row(10e9, 80e9), total: row(40e9, 80e9)});
+		for (const [i, v] of [20e9, 20e9, 0, 0.1e9].entries())
+			line(0, "channel", `socket 0, channel ${i}`, all, {in: row(v * 0.75), out: row(v * 0.25), total: row(v)});
+		line(1, "machine", "machine", null, {in: row(3e9), out: row(1e9), total: row(4e9)});
+		line(2, "port", "nvme0", null, {in: row(1e9, 10e9), out: row(8.1e9, 10e9)});
+		line(2, "port", "nvme1", null, {in: row(9.5e9, 10e9), out: row(1e9, 10e9)});
+		line(2, "port", "eth0", null, {in: row(12e9, 50e9), out: row(0, 50e9)});
+		line(2, "port", "sda", null, {in: row(null, null, ["unavailable", "division by zero: no events in this interval"]), out: row(0, 10e9)});
+		const views = [["memory", "Memory"], ["cxl", "CXL memory"], ["devices", "Devices"]].map(([name, title], i) => ({name, title, screen: i < 2 ? "memory" : "pcie", columns}));
+		const said = picture.words(picture.model({views, lines}, rows, {sockets: [{id: 0, cpus: [0], nodes: [0]}]})).replace(/<[^>]*>/g, "").replace(/\u00a0/g, " ");
+		for (const part of ["Hottest nvme1: 9.50 GB/s read, 95 % of its peak.", "Memory 40.0 GB/s, 75 % read; 50 % of the peak. Moves nothing: Channel 2, Channel 3.",
+			"CXL memory 4.00 GB/s, 75 % read; the peak is unknown.", "eth0 moves most: 12.0 GB/s in both directions; 12.0 GB/s read, 24 % of its link. Near the ceiling of the link: nvme1, 95 %; nvme0, 81 %.",
+			"Quality All values are measured."])
+			if (!said.includes(part))
+				throw new Error(`${part}: ${said}`);
+	' "$UNCORE_SOURCE_ROOT/web/words.js"
+}
