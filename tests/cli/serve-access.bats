@@ -76,6 +76,23 @@ code() {
 	stop TERM
 }
 
+@test "--web-config: a change of what is counted needs the password, too" {
+	local json='Content-Type: application/json' body='{"choice": "mem", "on": true}'
+
+	printf 'basic_auth_users:\n  alice: %s\n' "$HASH" >web.yml
+	serve --source "$SIM_SPR" serve --listen 127.0.0.1:0 --web-config web.yml -I 50ms --choices mem
+	for user in '' alice:wrong carol:secret; do
+		code 401 ${user:+-u "$user"} -H "$json" -d "$body" "${address%/metrics}/api/v1/choices"
+	done
+	code 401 "${address%/metrics}/api/v1/choices"
+	# The password is checked while the body waits.
+	code 202 -u alice:secret -H "$json" -d "$body" "${address%/metrics}/api/v1/choices"
+	grep -q '"choice":"mem".*"wanted":true' answer || fail "$(<answer)"
+	code 202 -u alice:secret -H "$json" -d "$body" "${address%/metrics}/api/v1/choices"
+	code 403 -u alice:secret -H "$json" -H 'Origin: https://evil.example' -d "$body" "${address%/metrics}/api/v1/choices"
+	stop TERM
+}
+
 # bats test_tags=slow
 @test "--web-config: TLS and client certificates" {
 	local tls='tls_server_config: {cert_file: server.pem, key_file: server-key.pem' to
