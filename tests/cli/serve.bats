@@ -656,10 +656,10 @@ settled() {
 	settled mem .on
 	sleep 0.3
 	scrape body "$address" /api/v1/values >values
-	jq -r "$key" values >more
-	grep -q cache more || fail "$(<more)"
+	jq -r "$key" values >rows-now
+	grep -q cache rows-now || fail "$(<rows-now)"
 	# Rows of before have not gone; the run is another one, which names the one before it.
-	[ -z "$(comm -23 <(sort -u rows) <(sort -u more))" ] || fail "$(comm -23 <(sort -u rows) <(sort -u more))"
+	[ -z "$(comm -23 <(sort -u rows) <(sort -u rows-now))" ] || fail "$(comm -23 <(sort -u rows) <(sort -u rows-now))"
 	after=$(jq -r .run values)
 	[ "$before" != "$after" ]
 	jq -e '.continues | type == "string"' values
