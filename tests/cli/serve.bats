@@ -626,9 +626,7 @@ change() {
 
 # Waits until the choice is counted, or no longer: `on` or `refused` has this value.
 settled() {
-	local tries
-
-	for tries in {1..100}; do
+	for _ in {1..100}; do
 		scrape body "$address" /api/v1/choices >choices
 		jq -e --arg name "$1" ".choices[] | select(.choice == \$name) | $2" choices >/dev/null && return
 		sleep 0.05
