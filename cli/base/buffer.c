@@ -187,6 +187,11 @@ void buffer_wrap(struct buffer *b, size_t indent, size_t width, const char *text
 	buffer_puts(b, "\n");
 }
 
+const char *share_color(double share)
+{
+	return share >= SHARE_BAD ? COLOR_BAD : share >= SHARE_WARN ? COLOR_WARN : COLOR_GOOD;
+}
+
 size_t text_width(const char *text)
 {
 	size_t width = 0;

@@ -54,6 +54,13 @@ void buffer_wrap(struct buffer *b, size_t indent, size_t width, const char *text
 #define COLOR_DIM "\5"  /* no value */
 #define TEXT_COLORS "\1\2\3\4\5"
 
+/* The shares of a ceiling from which on a place has the colour of much load, and of the limit: in
+ * tables, in top and on the pages. */
+#define SHARE_WARN 0.5
+#define SHARE_BAD 0.8
+/* COLOR_GOOD, COLOR_WARN or COLOR_BAD. */
+const char *share_color(double share);
+
 /* Columns a UTF-8 text takes on a terminal, for the texts we print: one per character. */
 size_t text_width(const char *text);
 

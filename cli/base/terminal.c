@@ -40,6 +40,21 @@ size_t text_columns(void)
 	return columns ? columns : PLAIN_COLUMNS;
 }
 
+size_t text_rows(const char *text)
+{
+	size_t rows = 0, columns = text_columns();
+
+	while (*text) {
+		size_t len = strcspn(text, "\n");
+		auto_buffer line = {0};
+
+		buffer_add(&line, text, len);
+		rows += (text_width(buffer_text(&line)) + columns - 1) / columns + !len;
+		text += len + (text[len] == '\n');
+	}
+	return rows;
+}
+
 bool terminal_has_utf8(void)
 {
 	static const char *const names[] = {"LC_ALL", "LC_CTYPE", "LANG"};

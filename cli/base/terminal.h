@@ -14,6 +14,8 @@ size_t terminal_columns(void);
 size_t terminal_rows(void);
 /* Columns to which texts are wrapped: the same, or 100. */
 size_t text_columns(void);
+/* Lines of the terminal that a text takes, whose lines may be longer than its width. */
+size_t text_rows(const char *text);
 
 /* By LC_ALL, LC_CTYPE and LANG; without any of them false, as in the locale C. */
 bool terminal_has_utf8(void);

@@ -4,10 +4,13 @@
 #include <math.h>
 
 #include "base/table.h"
+#include "base/terminal.h"
 #include "base/writer.h"
 #include "commands/documents.h"
 #include "commands/stat.h"
 #include "output/pmus.h"
+
+#define FULL_ROWS 40 /* of a terminal that has room for all families */
 
 /* The CPU by its name, sockets, hypervisor. */
 static void cpu_line(struct uncore *u, struct buffer *to)
@@ -43,13 +46,16 @@ static bool is_uncore(const struct uncore_pmu *pmu, const void *arg)
 	return !uncore_pmu_is_core(pmu);
 }
 
-/* How many PMUs each family has, in one line or two; `uncore list` has them by name. */
+/* How many PMUs each family has. On a low terminal it is one line, with as many families as it has
+ * room for. */
 static void pmu_line(const struct uncore *u, struct buffer *to)
 {
+	size_t others = 0, devices = 0, more = 0, room = SIZE_MAX;
 	auto_buffer families = {0};
-	size_t others = 0, devices = 0;
 	auto_pmus p;
 
+	if (terminal_rows() && terminal_rows() < FULL_ROWS)
+		room = text_columns() - sizeof("PMUs    , 99 more in 'uncore list'");
 	pmus_select(&p, u, is_uncore, NULL);
 	for (size_t i = 0; i < p.count; i++) {
 		const char *family = uncore_pmu_family(p.items[i]);
@@ -63,12 +69,19 @@ static void pmu_line(const struct uncore *u, struct buffer *to)
 		}
 		devices += uncore_pmu_is_device(p.items[i]);
 		others += !family;
-		if (family && !earlier)
-			buffer_printf(&families, "%s%s", families.len ? ", " : "", family);
-		if (family && !earlier && count > 1)
+		if (!family || earlier)
+			continue;
+		if (more || families.len + strlen(family) + sizeof(", (99)") > room) {
+			more++;
+			continue;
+		}
+		buffer_printf(&families, "%s%s", families.len ? ", " : "", family);
+		if (count > 1)
 			buffer_printf(&families, " (%zu)", count);
 	}
-	if (others)
+	if (more)
+		buffer_printf(&families, ", %zu more in 'uncore list'", more);
+	else if (others)
 		buffer_printf(&families, "%s%zu without metrics", families.len ? "; " : "", others);
 	if (p.count == devices)
 		buffer_puts(&families, families.len ? "; no PMU outside the cores" : "none");
@@ -99,14 +112,17 @@ static int findings(struct cli *cli, struct buffer *to)
 	return status;
 }
 
-static int measure(struct cli *cli)
+static int measure(struct cli *cli, size_t lines_above)
 {
 	struct stat_options o = {.request.when.timeout_ns = cli_replays(cli) ? 0 : NS_PER_S,
+				 .request.when.shared = true,
 				 /* A recording has the levels that were recorded. */
 				 .request.extra = !cli_replays(cli),
 				 .request.tree = cli_replays(cli),
 				 .request.power = true,
-				 .print = {.output = output_find("screens"), .separator = ","}};
+				 .print = {.output = output_find("screens"),
+					   .separator = ",",
+					   .lines_above = lines_above}};
 
 	for (size_t i = 0; i < uncore_metric_count(cli->u); i++)
 		if (!uncore_metric_missing(uncore_metric_at(cli->u, i)))
@@ -118,6 +134,7 @@ int cmd_overview(struct cli *cli, int argc, char **argv)
 {
 	struct buffer text = {0};
 	int status = cli_open(cli), also, err;
+	size_t lines = 0;
 
 	(void)argc;
 	(void)argv;
@@ -126,10 +143,11 @@ int cmd_overview(struct cli *cli, int argc, char **argv)
 	cpu_line(cli->u, &text);
 	memory_line(cli->u, &text);
 	pmu_line(cli->u, &text);
+	lines = text_rows(buffer_text(&text));
 	status = writer_print(&text);
 	if (status)
 		return status;
-	status = measure(cli);
+	status = measure(cli, lines);
 	also = findings(cli, &text);
 	if (text.len && (err = writer_print(&text)))
 		return err;

@@ -476,14 +476,19 @@ static bool begins(struct loop *l, uint64_t runs)
 int loop_run(struct cli *cli, const struct request *request, struct sink *const *sinks,
 	     struct uncore_monitor *m)
 {
+	const size_t rounds = uncore_monitor_round_count(m);
+	struct request own = *request;
 	struct loop l = {.cli = cli,
-			 .request = request,
+			 .request = &own,
 			 .planned = *request,
 			 .sinks = sinks,
 			 .monitor = m,
 			 .prints_notes = true};
 	int status;
 
+	if (own.when.shared && rounds > 1)
+		own.when.timeout_ns /= rounds;
+	request = &own;
 	for (struct sink *const *s = sinks; *s; s++)
 		l.prints_notes = l.prints_notes && !(*s)->notes;
 	init_ticker(&l.ticker, cli, request, sinks);

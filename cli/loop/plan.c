@@ -309,8 +309,10 @@ int plan_make(struct cli *cli, const struct request *request, bool rounds,
 {
 	const struct replay *replay = cli->replay;
 	struct uncore_monitor *m = NULL;
-	/* The metrics of a preset fit together: it leaves out what is `apart`, in rounds, too. */
-	bool first = !request->preset || request->viewed;
+	/* The metrics of a preset, and those of a first look, fit together: they leave out what is
+	 * `apart`, in rounds, too. */
+	bool first =
+		request->preset ? request->viewed : request->query_count || request->preset_count;
 	int err = uncore_monitor_new(&m, cli->u), status = CLI_OK;
 
 	rounds = rounds && !replay;

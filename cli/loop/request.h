@@ -59,6 +59,7 @@ struct request {
 		uint64_t interval_ns;    /* 0: one window */
 		uint64_t interval_count; /* 0: no limit */
 		uint64_t timeout_ns;     /* 0: none */
+		bool shared;             /* rounds have equal parts of timeout_ns */
 		uint64_t delay_ns;       /* DELAY_FOREVER: until --control enables counting */
 		uint64_t repeat;         /* runs of the command; 0: one */
 		const char *control;     /* the channel of commands, or NULL */

@@ -71,6 +71,7 @@ struct out_setup {
 	const char *recorded;     /* the command line of a recording; NULL: it is not known */
 	const struct uncore_device *port; /* the root port of --check; NULL: none */
 	const struct output *table;       /* the preset's own output; NULL: none */
+	size_t lines_above; /* that the command has printed, of a text that is to fit a screen */
 };
 
 struct out_row {

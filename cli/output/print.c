@@ -93,7 +93,8 @@ static struct out_setup setup_of(struct print *p)
 				  .recorded = replay ? replay->command_line : NULL,
 				  .command = r->when.command ? p->command.data : NULL,
 				  .port = p->o->port,
-				  .table = p->o->table};
+				  .table = p->o->table,
+				  .lines_above = p->o->lines_above};
 }
 
 static int open_print(void *context)

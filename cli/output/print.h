@@ -18,6 +18,7 @@ struct print_options {
 	const char *sort; /* NULL: the default of the output */
 	bool summary;
 	bool timestamp;                     /* text has the date of an interval */
+	size_t lines_above;                 /* of the command's own text, for a screen */
 	const struct uncore_device *port;   /* the root port of --check; NULL: none */
 	json_t *(*about)(struct uncore *u); /* describes the machine for `begin` of an output */
 };

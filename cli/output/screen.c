@@ -301,10 +301,12 @@ static void put_number(struct buffer *label, const char *metric, int number)
 		      number);
 }
 
-static void put_place(struct buffer *label, const struct draft *d, const struct draft *above)
+static void put_place(const struct maker *m, struct buffer *label, const struct draft *d,
+		      const struct draft *above)
 {
 	const struct uncore_row_place *place = d->line.place;
 	bool below = above && above->line.place->socket == place->socket;
+	bool known = below || uncore_socket_count(m->u) == 1;
 	auto_buffer text = {0};
 	const char *comma;
 
@@ -319,8 +321,8 @@ static void put_place(struct buffer *label, const struct draft *d, const struct 
 		return;
 	}
 	out_place(&text, place);
-	/* "channel 3" is enough below "socket 0". */
-	comma = below && d->line.kind == SCREEN_CHANNEL ? strstr(text.data, ", ") : NULL;
+	/* "channel 3" is enough below "socket 0", or where there is no other socket. */
+	comma = known && d->line.kind == SCREEN_CHANNEL ? strstr(text.data, ", ") : NULL;
 	buffer_puts(label, comma ? comma + 2 : text.data);
 	if (place->role && !below)
 		buffer_printf(label, ", %s", place->role);
@@ -363,7 +365,7 @@ static void put_label(struct maker *m, struct draft *d, const struct draft *abov
 	if (d->line.kind == SCREEN_PORT || d->line.kind == SCREEN_UNIT)
 		put_devices(m, d, &label);
 	if (!label.len)
-		put_place(&label, d, above);
+		put_place(m, &label, d, above);
 	if (d->line.number >= 0)
 		put_number(&label, d->metric, d->line.number);
 	d->line.label = clean(&label);
@@ -498,6 +500,34 @@ bool screen_is_idle(const struct screen_line *line, const struct screen_rows *ro
 	return isfinite(traffic) && traffic < IDLE_BANDWIDTH;
 }
 
+bool screen_is_sum(const struct screen_line *line)
+{
+	return line->kind <= SCREEN_NODE && line->number < 0;
+}
+
+bool screen_is_double(const struct screen *s, size_t i)
+{
+	const struct screen_line *line = &s->lines[i], *above, *other;
+	const char *pmu = line->place->pmu ? uncore_pmu_name(line->place->pmu) : "";
+
+	if (line->parent == SCREEN_NONE)
+		return false;
+	above = &s->lines[line->parent];
+	if (line->kind == SCREEN_DEVICE)
+		return (above->kind == SCREEN_PORT || above->kind == SCREEN_UNIT) &&
+		       above->device == line->device && !above->uncertain;
+	/* One that is named after devices tells more. */
+	if (line->kind != SCREEN_UNIT || strncmp(line->label, pmu, strlen(pmu)) != 0)
+		return false;
+	for (size_t k = line->parent + 1; k < s->count; k++) {
+		other = &s->lines[k];
+		if (other->view == line->view && other != line && other->kind == SCREEN_UNIT &&
+		    other->number == line->number)
+			return false;
+	}
+	return true;
+}
+
 size_t screen_hottest(const struct screen *s, const struct screen_rows *rows)
 {
 	size_t hottest = SCREEN_NONE;
@@ -614,6 +644,11 @@ json_t *screen_document(const struct screen *s)
 		view = s->lines[i].view;
 		json_push(lines, line_object(&s->lines[i], json_array_size(views) - 1));
 	}
-	return json_record((const struct field[]){
-		{"views", value_json(views)}, {"lines", value_json(lines)}, {0}});
+	return json_record((const struct field[]){{"views", value_json(views)},
+						  {"lines", value_json(lines)},
+						  {"warn", value_real(SHARE_WARN)},
+						  {"bad", value_real(SHARE_BAD)},
+						  {"idle_share", value_real(IDLE_SHARE)},
+						  {"idle_bandwidth", value_real(IDLE_BANDWIDTH)},
+						  {0}});
 }

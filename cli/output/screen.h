@@ -73,11 +73,17 @@ enum uncore_quality screen_quality(const struct screen_line *line, const struct 
 /* Whether next to nothing moves: less than 0.1 % of the ceiling, or 100 kB/s without one; of other
  * units nothing. */
 bool screen_is_idle(const struct screen_line *line, const struct screen_rows *rows);
+/* Whether it is a sum over places, which is shown even when it is idle. */
+bool screen_is_sum(const struct screen_line *line);
+/* Whether an overview has the same in another line: the only device of a port is the port (unless
+ * it is uncertain which port counts it), and the only PMU is the sum above it. Such a line is not
+ * one of the idle places either. */
+bool screen_is_double(const struct screen *s, size_t line);
 /* The line that has the largest share of all places that are no sums; SCREEN_NONE: no share is
  * known. */
 size_t screen_hottest(const struct screen *s, const struct screen_rows *rows);
-/* Sorts the numbers of lines: the busiest place first, each before the places below it. Sockets
- * and channels keep their order. */
+/* Sorts the numbers of lines: the busiest place first, each before the places below it. Sockets,
+ * nodes and channels keep their order. */
 void screen_sort(const struct screen *s, const struct screen_rows *rows, size_t *lines,
 		 size_t count);
 

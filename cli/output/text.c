@@ -31,6 +31,7 @@ void out_text_rounds(struct out *out, size_t rounds, double seconds)
 	put_label(out);
 	buffer_printf(out->to, "Counting in %zu rounds of %s\n", rounds,
 		      human_value(&each, seconds, "s"));
+	out->setup.lines_above += text_rows(out->to->data);
 }
 
 void out_text_header(struct out *out)
@@ -100,10 +101,8 @@ const char *out_mark(enum uncore_quality quality)
 
 void out_share(struct table *t, double share)
 {
-	const char *color = share >= 0.9 ? COLOR_BAD : share >= 0.7 ? COLOR_WARN : COLOR_GOOD;
-
 	if (isfinite(share))
-		table_cell(t, "%s%.2f %%%s", color, share * 100, COLOR_END);
+		table_cell(t, "%s%.2f %%%s", share_color(share), share * 100, COLOR_END);
 	else
 		table_cell(t, "%s", "");
 }

@@ -431,12 +431,11 @@ static size_t put_view(struct buffer *to, const struct summary *s, const struct 
 	struct table t;
 
 	for (; end < screen->count && screen->lines[end].view == view; end++) {
-		bool quiet = screen->lines[end].kind >= SCREEN_CHANNEL &&
+		bool quiet = !screen_is_sum(&screen->lines[end]) &&
 			     screen_is_idle(&screen->lines[end], maxima);
-
 		const bool counted = has_value(s, &screen->lines[end]);
 
-		idle += quiet;
+		idle += quiet && !screen_is_double(screen, end);
 		empty += !quiet && !counted;
 		if (!quiet && counted)
 			shown[count++] = end;

@@ -15,6 +15,7 @@
 #define LATENCY_WIDTH 10
 #define CHANNELS_MOST 32
 #define BLOCKS_MOST 32
+#define LINES_LEAST 4 /* of a block of the overview, if there is room */
 
 /* ---- which lines are shown ---- */
 
@@ -23,54 +24,26 @@ static const struct screen_line *line_at(const struct top_view *v, size_t i)
 	return &v->data.screen.lines[i];
 }
 
-static bool is_sum(const struct screen_line *line)
-{
-	return line->kind <= SCREEN_SOCKET && line->number < 0;
-}
-
 static bool matches(const struct top_view *v, size_t i)
 {
 	return !*v->filter || cli_matches(v->filter, line_at(v, i)->label) ||
 	       cli_matches(v->filter, line_at(v, i)->detail);
 }
 
+/* One that has moved nothing for some time: lines must not come and go each second. */
 static bool is_hidden(const struct top_view *v, size_t i)
 {
-	struct screen_rows rows = data_rows(&v->data);
-
-	return !v->idle && !is_sum(line_at(v, i)) && screen_is_idle(line_at(v, i), &rows);
+	return !v->idle && !screen_is_sum(line_at(v, i)) && data_is_idle(&v->data, i);
 }
 
-/* Whether the overview has the same in another line: the only device of a port is the port, and the
- * only PMU is the sum above it. */
-static bool is_double(const struct top_view *v, size_t i)
-{
-	const struct screen_line *line = line_at(v, i), *above, *other;
-	const char *pmu = line->place->pmu ? uncore_pmu_name(line->place->pmu) : "";
-
-	if (line->parent == SCREEN_NONE)
-		return false;
-	above = line_at(v, line->parent);
-	if (line->kind == SCREEN_DEVICE)
-		return above->kind == SCREEN_PORT && above->device == line->device;
-	/* One that is named after devices tells more. */
-	if (line->kind != SCREEN_UNIT || strncmp(line->label, pmu, strlen(pmu)) != 0)
-		return false;
-	for (size_t k = line->parent + 1; k < v->data.screen.count; k++) {
-		other = line_at(v, k);
-		if (other->view == line->view && other != line && other->kind == SCREEN_UNIT &&
-		    other->number == line->number)
-			return false;
-	}
-	return true;
-}
-
+/* Nodes and channels are in the order of their places, unless they are sorted by their share. */
 static double sort_value(const struct top_view *v, size_t i)
 {
-	struct screen_rows rows = data_rows(&v->data);
-	double value = v->sort == TOP_BY_VALUE   ? screen_traffic(line_at(v, i), &rows)
-		       : v->sort == TOP_BY_SHARE ? screen_share(line_at(v, i), &rows)
-						 : NAN;
+	const struct data_line *line = &v->data.lines[i];
+	double value = v->sort == TOP_BY_SHARE ? line->share.value
+		       : v->sort == TOP_BY_VALUE && line_at(v, i)->kind > SCREEN_CHANNEL
+			       ? line->traffic.value
+			       : NAN;
 
 	return isfinite(value) ? value : -1;
 }
@@ -84,10 +57,11 @@ static int compare(const void *a, const void *b, void *view)
 	double p = sort_value(v, i), q = sort_value(v, k);
 	int names = v->sort == TOP_BY_NAME ? strverscmp(x->label, y->label) : 0;
 
-	if (is_sum(x) || is_sum(y))
-		return x->kind != y->kind && is_sum(x) != is_sum(y) ? (is_sum(x) ? -1 : 1)
-		       : x->kind != y->kind                         ? (x->kind < y->kind ? -1 : 1)
-								    : (i > k) - (i < k);
+	if (screen_is_sum(x) || screen_is_sum(y))
+		return x->kind != y->kind && screen_is_sum(x) != screen_is_sum(y)
+			       ? (screen_is_sum(x) ? -1 : 1)
+		       : x->kind != y->kind ? (x->kind < y->kind ? -1 : 1)
+					    : (i > k) - (i < k);
 	if (p != q)
 		return p > q ? -1 : 1;
 	return names ? names : (i > k) - (i < k);
@@ -104,7 +78,6 @@ struct block {
 	size_t first, end; /* in the screen */
 	size_t *lines;
 	size_t count, idle;
-	size_t sums;  /* lines of the overview that are sums */
 	size_t given; /* lines below its title */
 };
 
@@ -122,7 +95,7 @@ static void add_below(const struct top_view *v, struct block *b, size_t parent)
 		bool hidden = is_hidden(v, below[i]);
 
 		if (matches(v, below[i])) {
-			b->idle += hidden;
+			b->idle += hidden && !screen_is_double(&v->data.screen, below[i]);
 			if (!hidden)
 				b->lines[b->count++] = below[i];
 		}
@@ -137,16 +110,16 @@ static void add_flat(const struct top_view *v, struct block *b)
 	bool devices = false;
 
 	for (size_t i = b->first; i < b->end; i++)
-		devices |=
-			line_at(v, i)->kind == SCREEN_PORT || line_at(v, i)->kind == SCREEN_DEVICE;
+		devices |= line_at(v, i)->kind >= SCREEN_PORT && line_at(v, i)->device;
 	for (size_t i = b->first; i < b->end; i++) {
 		enum screen_kind kind = line_at(v, i)->kind;
 
-		if (kind == SCREEN_CHANNEL || is_double(v, i) || !matches(v, i) ||
+		if (screen_is_double(&v->data.screen, i) || !matches(v, i) ||
 		    (devices && (kind == SCREEN_SOCKET || kind == SCREEN_NODE)))
 			continue;
 		b->idle += is_hidden(v, i);
-		b->sums += is_sum(line_at(v, i));
+		if (kind == SCREEN_CHANNEL)
+			continue;
 		if (!is_hidden(v, i))
 			b->lines[b->count++] = i;
 	}
@@ -185,25 +158,26 @@ static size_t wanted(const struct block *b)
 	return b->count + (b->idle > 0);
 }
 
-/* Divides the height among the blocks: each gets a title and a line, from the first on, then its
- * sums, then that of the smallest share of what it wants gets another one. A block that has no room
- * is left out: its screen has it. True: all have all, with a blank line between. */
+static size_t height_of(const struct block *b)
+{
+	return b->given ? 1 + b->given : 0;
+}
+
+/* Divides the height among the blocks: from the first on each gets a title and a few lines as long
+ * as there is room, then that of the smallest share of what it wants gets another one. A block that
+ * has no room is left out: its screen has it. True: all have all, with a blank line between. */
 static bool divide(struct block *blocks, size_t count, size_t height)
 {
 	size_t used = 0, all = count ? count - 1 : 0;
 	struct block *next;
 
-	for (size_t i = 0; i < count; i++)
-		all += 1 + wanted(&blocks[i]);
-	for (size_t i = 0; i < count && used + 2 <= height; i++) {
-		blocks[i].given = 1;
-		used += 2;
+	for (struct block *b = blocks; b < blocks + count; b++) {
+		all += 1 + wanted(b);
+		b->given = wanted(b) < LINES_LEAST ? wanted(b) : LINES_LEAST;
+		while (b->given && used + height_of(b) > height)
+			b->given--;
+		used += height_of(b);
 	}
-	for (size_t i = 0; i < count; i++)
-		while (blocks[i].given && blocks[i].given < blocks[i].sums && used < height) {
-			blocks[i].given++;
-			used++;
-		}
 	do {
 		next = NULL;
 		for (struct block *b = blocks; b < blocks + count; b++)
@@ -356,6 +330,17 @@ static int least(int a, int b)
 	return a < b ? a : b;
 }
 
+/* As many of the cells as whole minutes take: those of one minute have so many seconds each that
+ * all are equal. */
+static int cells_of_minutes(int width)
+{
+	int per = 1;
+
+	while (60 % per || 60 / per > width)
+		per++;
+	return width >= 60 ? width / 60 * 60 : 60 / per;
+}
+
 static struct columns columns_of(const struct top_view *v, int width)
 {
 	const struct room room = room_of(v);
@@ -363,7 +348,7 @@ static struct columns columns_of(const struct top_view *v, int width)
 	int left, x;
 
 	c.value_width = v->units == UNITS_RAW ? RAW_WIDTH : VALUE_WIDTH;
-	c.label_width = least(room.label, width / 4 + width / 40);
+	c.label_width = least(room.label, width < 100 ? width / 3 : width / 4 + width / 40);
 	left = width - 1 - c.label_width - 2 * c.value_width - SHARE_WIDTH;
 	if (room.latency && left >= 2 * LATENCY_WIDTH + 2) {
 		c.latency = 0;
@@ -379,7 +364,7 @@ static struct columns columns_of(const struct top_view *v, int width)
 	}
 	c.bar_width = left < 0 ? 0 : left < 16 ? left : left < 60 ? left / 3 : 20;
 	left -= c.bar_width + 1;
-	c.spark_width = left >= 6 ? left : 0;
+	c.spark_width = left >= 6 ? cells_of_minutes(left) : 0;
 	x = 1 + c.label_width;
 	if (c.detail_width)
 		c.detail = x + 1, x += 1 + c.detail_width;
@@ -438,9 +423,7 @@ static double scale_of(const struct top_view *v, size_t line, int width, unsigne
 
 static unsigned seconds_per_cell(const struct columns *at)
 {
-	return at->spark_width && at->spark_width < 60
-		       ? (unsigned)(60 + at->spark_width - 1) / (unsigned)at->spark_width
-		       : 1;
+	return at->spark_width && at->spark_width < 60 ? 60 / (unsigned)at->spark_width : 1;
 }
 
 static int latency_width(const struct columns *at, int x)
@@ -448,7 +431,8 @@ static int latency_width(const struct columns *at, int x)
 	return x == at->latency ? LATENCY_WIDTH + 1 : at->value_width;
 }
 
-static void put_channels(struct top_canvas *c, const struct top_view *v, int x, int y, size_t line)
+static void put_channels(struct top_canvas *c, const struct top_view *v, int x, int y, int end,
+			 size_t line)
 {
 	struct screen_rows rows = data_rows(&v->data);
 	size_t channels[CHANNELS_MOST], count = channels_below(v, line, channels);
@@ -456,7 +440,7 @@ static void put_channels(struct top_canvas *c, const struct top_view *v, int x, 
 
 	for (size_t i = 0; i < count; i++)
 		most = fmax(most, screen_traffic(line_at(v, channels[i]), &rows));
-	for (size_t i = 0; i < count; i++, x++) {
+	for (size_t i = 0; i < count && x < end; i++, x++) {
 		const struct screen_line *channel = line_at(v, channels[i]);
 		double share = screen_share(channel, &rows);
 
@@ -480,7 +464,7 @@ static void put_line(struct top_canvas *c, const struct top_view *v, const struc
 	unsigned per = seconds_per_cell(at);
 
 	x = canvas_text(c, x, y, 1 + at->label_width - x, STYLE_PLAIN, line->label);
-	put_channels(c, v, x + 1, y, number);
+	put_channels(c, v, x + 1, y, 1 + at->label_width, number);
 	if (at->detail >= 0)
 		canvas_text(c, at->detail, y, at->detail_width, STYLE_FAINT, line->detail);
 	for (int k = 0; k <= UNCORE_COLUMN_TOTAL; k++) {
@@ -525,7 +509,7 @@ static void put_spark_title(struct top_canvas *c, const struct top_view *v,
 			if (k != UNCORE_COLUMN_SHARE)
 				row = data_row(&v->data, s->lines[i].rows[k]);
 	}
-	buffer_printf(&text, "LAST %u s", seconds);
+	buffer_printf(&text, seconds == 60 ? "LAST MINUTE" : "LAST %u MINUTES", seconds / 60);
 	if (limited)
 		buffer_puts(&text, " of peak");
 	if (relative && row && isfinite(scale)) {

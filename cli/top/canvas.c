@@ -126,10 +126,10 @@ void canvas_cursor(struct top_canvas *c, int y, int width)
 
 enum top_style canvas_load_style(double share)
 {
-	return !isfinite(share) ? STYLE_PLAIN
-	       : share < 0.5    ? STYLE_LOW
-	       : share < 0.8    ? STYLE_MIDDLE
-				: STYLE_HIGH;
+	return !isfinite(share)     ? STYLE_PLAIN
+	       : share < SHARE_WARN ? STYLE_LOW
+	       : share < SHARE_BAD  ? STYLE_MIDDLE
+				    : STYLE_HIGH;
 }
 
 void canvas_bar(struct top_canvas *c, int x, int y, int width, double share, enum top_style style)

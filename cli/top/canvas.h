@@ -13,11 +13,11 @@ enum top_style {
 	STYLE_PLAIN,
 	STYLE_HEAD,   /* titles and keys */
 	STYLE_FAINT,  /* idle, unavailable, details */
-	STYLE_LOW,    /* below 50 % of the ceiling */
-	STYLE_MIDDLE, /* 50 % to 80 % */
-	STYLE_HIGH,   /* 80 % or more */
-	STYLE_MARK,   /* the value is scaled, partial, suspect or unavailable */
-	STYLE_IN,     /* in a chart */
+	STYLE_LOW,    /* below SHARE_WARN of the ceiling */
+	STYLE_MIDDLE, /* below SHARE_BAD */
+	STYLE_HIGH,
+	STYLE_MARK, /* the value is scaled, partial, suspect or unavailable */
+	STYLE_IN,   /* in a chart */
 	STYLE_OUT,
 	STYLE_COUNT,
 };

@@ -9,6 +9,7 @@
 
 #define AXIS_WIDTH 11
 #define SERIES_MOST 3
+#define WIDE 120 /* columns for all words of the title */
 
 const struct view_range view_ranges[VIEW_RANGES] = {
 	{"1min", 60}, {"5min", 300}, {"15min", 900}, {"30min", 1800}, {"60min", 3600}};
@@ -172,16 +173,23 @@ static char mark_of(const struct series *s)
 	return (char)(*s->title | 0x20);
 }
 
+/* "──READ" */
+static void put_mark(struct buffer *text, const struct top_view *v, const struct series *s)
+{
+	const char mark[] = {mark_of(s), ' ', '\0'};
+
+	buffer_printf(text, "%s%s", v->ascii ? mark : "──", s->title);
+}
+
 /* "──READ 40.00 GB/s" */
 static void legend_text(struct buffer *text, const struct top_view *v, const struct series *s)
 {
 	struct uncore_row row = *data_row(&v->data, s->row);
-	const char mark[] = {mark_of(s), ' ', '\0'};
 
 	if (s->also != SCREEN_NONE)
 		row.value += data_row(&v->data, s->also)->value;
-	buffer_printf(text, "%s%s %s", v->ascii ? mark : "──", s->title,
-		      human_in(row.value, row.query->unit, v->units).text);
+	put_mark(text, v, s);
+	buffer_printf(text, " %s", human_in(row.value, row.query->unit, v->units).text);
 }
 
 static void put_title(struct top_canvas *c, const struct top_view *v, const struct chart *chart,
@@ -193,9 +201,9 @@ static void put_title(struct top_canvas *c, const struct top_view *v, const stru
 
 	canvas_head(c, y);
 	if (chart->of)
-		buffer_puts(&right, "as a share of the peak");
+		buffer_puts(&right, c->width < WIDE ? "of peak" : "as a share of the peak");
 	else if (!scaled)
-		buffer_puts(&right, "no ceiling: of its maximum");
+		buffer_puts(&right, c->width < WIDE ? "no ceiling" : "no ceiling: of its maximum");
 	else
 		buffer_printf(&right, "ceiling %s",
 			      human_in(chart->ceiling, chart->unit, v->units).text);
@@ -211,9 +219,52 @@ static void put_title(struct top_canvas *c, const struct top_view *v, const stru
 	left = end - legend - x - 2;
 	if (*chart->detail && left > 10)
 		x = canvas_format(c, x, y, left, STYLE_HEAD, ", %s", chart->detail);
-	for (size_t i = chart->count; i-- > 0; buffer_free(&legends[i]))
-		x = canvas_text(c, x + 2, y, end - 1 - x - 2, chart->series[i].style,
-				legends[i].data);
+	for (size_t i = chart->count; i-- > 0; buffer_free(&legends[i])) {
+		const struct series *s = &chart->series[i];
+		int room = end - 1 - x - 2;
+
+		/* A part of a number would be another one. */
+		if ((int)text_width(legends[i].data) > room) {
+			legends[i].len = 0;
+			put_mark(&legends[i], v, s);
+		}
+		if ((int)text_width(legends[i].data) <= room)
+			x = canvas_text(c, x + 2, y, room, s->style, legends[i].data);
+	}
+}
+
+/* " -30 s ", " -5 min ", " now " */
+static void put_time(struct buffer *text, unsigned ago)
+{
+	text->len = 0;
+	if (!ago)
+		buffer_puts(text, " now ");
+	else if (ago < 120)
+		buffer_printf(text, " -%u s ", ago);
+	else if (ago % 60)
+		buffer_printf(text, " -%u min %u s ", ago / 60, ago % 60);
+	else
+		buffer_printf(text, " -%u min ", ago / 60);
+}
+
+/* The times of both ends, and between them where there is room. */
+static void put_times(struct top_canvas *c, const struct top_view *v,
+		      const struct canvas_area *area, unsigned seconds)
+{
+	const int y = area->y + area->height, quarters = area->width >= 100 ? 4 : 2;
+	int end = area->x;
+	auto_buffer text = {0};
+
+	for (int i = 0; i <= quarters; i++) {
+		int width, x;
+
+		put_time(&text, v->data.ago + seconds - seconds * (unsigned)i / (unsigned)quarters);
+		width = (int)text_width(text.data);
+		x = area->x + area->width * i / quarters - width * i / quarters;
+		if (x < end || (i < quarters && x + width + 12 > area->x + area->width))
+			continue;
+		end = canvas_text(c, x, y, width, STYLE_FAINT, text.data) + 1;
+	}
 }
 
 static void put_axes(struct top_canvas *c, const struct top_view *v, const struct chart *chart,
@@ -221,7 +272,7 @@ static void put_axes(struct top_canvas *c, const struct top_view *v, const struc
 {
 	const char *unit = chart->of ? "ratio" : chart->unit;
 	const enum units units = v->units == UNITS_RAW ? UNITS_SI : v->units;
-	auto_buffer left = {0}, text = {0};
+	auto_buffer text = {0};
 	int bottom = area->y + area->height;
 
 	for (int i = 0; i < area->height; i++)
@@ -235,16 +286,7 @@ static void put_axes(struct top_canvas *c, const struct top_view *v, const struc
 			     STYLE_FAINT, text.data);
 	}
 	canvas_right(c, area->x - 1, bottom - 1, AXIS_WIDTH, STYLE_FAINT, "0");
-	if (seconds + v->data.ago < 300)
-		buffer_printf(&left, " -%u s ", seconds + v->data.ago);
-	else
-		buffer_printf(&left, " -%u min ", (seconds + v->data.ago) / 60);
-	canvas_text(c, area->x, bottom, area->width, STYLE_FAINT, left.data);
-	if (v->data.ago)
-		canvas_format(c, area->x + area->width - 10, bottom, 10, STYLE_FAINT, " -%u s ",
-			      v->data.ago);
-	else
-		canvas_text(c, area->x + area->width - 5, bottom, 5, STYLE_FAINT, " now ");
+	put_times(c, v, area, seconds);
 }
 
 /* The graph of the selected line or row. False: nothing is selected. */
@@ -276,9 +318,7 @@ void chart_draw(struct top_canvas *c, const struct top_view *v, int y, int heigh
 					 height - 2};
 	const unsigned points = (unsigned)canvas_points(c, &area);
 	const unsigned range = view_ranges[v->range].seconds;
-	/* Seconds of a point, or points of a second. */
-	const unsigned per = range > points ? (range + points - 1) / points : 1;
-	const unsigned repeat = range < points ? points / range : 1;
+	const unsigned per = range > points ? (range + points - 1) / points : 1; /* seconds */
 	auto_free float *values = NULL;
 	struct chart chart;
 	double scale;
@@ -288,10 +328,10 @@ void chart_draw(struct top_canvas *c, const struct top_view *v, int y, int heigh
 	values = cli_realloc(NULL, points * chart.count, sizeof(*values));
 	for (unsigned i = 0; i < points * chart.count; i++)
 		values[i] = value_of(&chart, &v->data, &chart.series[i / points],
-				     (points - 1 - i % points) / repeat, per);
+				     (points - 1 - i % points) * range / points / per, per);
 	scale = scale_of(&chart, values, points * chart.count);
 	put_title(c, v, &chart, y, chart.ceiling > 0);
-	put_axes(c, v, &chart, &area, scale, points * per / repeat);
+	put_axes(c, v, &chart, &area, scale, range);
 	for (unsigned i = 0; i < points * chart.count; i++)
 		values[i] /= (float)(scale > 0 ? scale : 1);
 	for (size_t s = 0; s < chart.count; s++)

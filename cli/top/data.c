@@ -7,6 +7,9 @@
 #include "base/cli.h"
 
 #define SLOT_SIZE (sizeof(float) + 1)
+#define QUIET_SAMPLES 10     /* until a line is idle */
+#define MEAN_SAMPLES 5       /* of the mean that lines are sorted by */
+#define STANDING_CHANGE 1.25 /* of this mean, which may change the order */
 
 static const struct uncore_row *row_at(const void *context, size_t i)
 {
@@ -42,6 +45,9 @@ static void begin(struct top_data *d)
 		d->seconds = (unsigned)(DATA_ROOM / SLOT_SIZE / d->count) + 1;
 	d->values = cli_realloc(NULL, d->count * d->seconds + 1, sizeof(*d->values));
 	d->qualities = cli_realloc(NULL, d->count * d->seconds + 1, 1);
+	d->lines = cli_realloc(NULL, d->screen.count + 1, sizeof(*d->lines));
+	for (size_t i = 0; i < d->screen.count; i++)
+		d->lines[i] = (struct data_line){{NAN, NAN}, {NAN, NAN}, QUIET_SAMPLES};
 	/* The first sample sets only the second of its end. */
 	d->first = uncore_sample_end_ns(d->sample) / NS_PER_S;
 	d->slot = d->first - 1;
@@ -70,6 +76,34 @@ static void keep(struct top_data *d, size_t i, uint64_t slot)
 	*now = value;
 }
 
+void data_follow(struct data_standing *s, double value)
+{
+	if (!isfinite(value))
+		return;
+	s->mean = isfinite(s->mean) ? s->mean + (value - s->mean) / MEAN_SAMPLES : value;
+	if (!isfinite(s->value) || s->mean > s->value * STANDING_CHANGE ||
+	    s->mean < s->value / STANDING_CHANGE)
+		s->value = s->mean;
+}
+
+static void keep_lines(struct top_data *d)
+{
+	struct screen_rows rows = data_rows(d);
+
+	for (size_t i = 0; i < d->screen.count; i++) {
+		const struct screen_line *line = &d->screen.lines[i];
+
+		data_follow(&d->lines[i].traffic, screen_traffic(line, &rows));
+		data_follow(&d->lines[i].share, screen_share(line, &rows));
+		d->lines[i].quiet = screen_is_idle(line, &rows) ? d->lines[i].quiet + 1 : 0;
+	}
+}
+
+bool data_is_idle(const struct top_data *d, size_t line)
+{
+	return d->lines[line].quiet >= QUIET_SAMPLES;
+}
+
 void data_take(struct top_data *d, struct uncore *machine, const struct uncore_sample *sample)
 {
 	uint64_t slot = uncore_sample_end_ns(sample) / NS_PER_S;
@@ -91,6 +125,7 @@ void data_take(struct top_data *d, struct uncore *machine, const struct uncore_s
 	for (size_t i = 0; i < d->count; i++)
 		keep(d, i, slot);
 	d->slot = slot;
+	keep_lines(d);
 	d->wall_ns = uncore_sample_end_wall_ns(sample);
 	d->window = (double)(uncore_sample_end_ns(sample) - uncore_sample_begin_ns(sample)) / 1e9;
 }
@@ -101,6 +136,7 @@ void data_free(struct top_data *d)
 	free(d->values);
 	free(d->qualities);
 	free(d->past);
+	free(d->lines);
 	*d = (struct top_data){0};
 }
 

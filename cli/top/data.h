@@ -14,6 +14,18 @@
 #define DATA_SECONDS 3600            /* kept of each row, */
 #define DATA_ROOM ((size_t)64 << 20) /* or less: all of them take at most so many bytes */
 
+/* The value that lines are sorted by. It follows the mean of the last samples where this has
+ * changed by more than a quarter, so that lines keep their places. Begins with NaN. */
+struct data_standing {
+	double mean, value;
+};
+void data_follow(struct data_standing *s, double value);
+
+struct data_line {
+	struct data_standing traffic, share;
+	unsigned quiet; /* idle samples since the last other one */
+};
+
 struct top_data {
 	struct uncore *machine;
 	const struct uncore_sample *sample; /* NULL: there was none yet */
@@ -24,6 +36,7 @@ struct top_data {
 	unsigned char *qualities; /* in the same places */
 	uint64_t first, slot;     /* the seconds of the first and the latest sample, by its clock */
 	unsigned mixed;           /* earlier samples in this second */
+	struct data_line *lines;  /* as many as the screen has */
 	unsigned step;            /* seconds from the sample before to the latest one, at least 1 */
 	uint64_t wall_ns;         /* of the end of the latest sample; */
 	double window;            /* its length in seconds */
@@ -41,6 +54,9 @@ const struct uncore_row *data_row(const struct top_data *d, size_t row);
 struct screen_rows data_rows(const struct top_data *d);
 /* When the interval that is shown ended. */
 uint64_t data_wall_ns(const struct top_data *d);
+
+/* Whether the line has been idle in each of the last ten samples, or since the first one. */
+bool data_is_idle(const struct top_data *d, size_t line);
 
 /* The mean of a row in a column of a graph that has `per` seconds; `ago` 0 is the column of the
  * interval that is shown. NaN: no value. */

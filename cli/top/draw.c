@@ -15,6 +15,7 @@
 #define UNIT_WIDTH 5
 #define SHARE_WIDTH 6
 #define MINUTE 60
+#define WIDE_TABS 76   /* columns for blanks around the names of screens */
 #define TITLE_LEAST 26 /* of the machine: "SIMULATED by sim:t410 ..." */
 
 /* ---- the list of all metrics ---- */
@@ -195,6 +196,25 @@ static void row_words(struct buffer *text, const struct top_view *v)
 		put_distribution(text, v, row, top_distribution(m, m->cursor));
 }
 
+/* "socket 0, card0 63.5 %": the place that has the largest share. False: none is known. */
+static bool hottest_text(struct buffer *text, const struct top_view *v, enum top_style *style)
+{
+	const struct screen *s = &v->data.screen;
+	struct screen_rows rows = data_rows(&v->data);
+	size_t hottest = v->data.sample ? screen_hottest(s, &rows) : SCREEN_NONE;
+	double share;
+
+	if (hottest == SCREEN_NONE)
+		return false;
+	share = screen_share(&s->lines[hottest], &rows);
+	for (size_t i = s->lines[hottest].parent; i != SCREEN_NONE; i = s->lines[i].parent)
+		if (s->lines[i].kind == SCREEN_SOCKET)
+			buffer_printf(text, "%s, ", s->lines[i].label);
+	buffer_printf(text, "%s %.1f %%", s->lines[hottest].label, share * 100);
+	*style = canvas_load_style(share);
+	return true;
+}
+
 /* The selected line: its device, its quality and why. */
 static void line_words(struct buffer *text, const struct top_view *v)
 {
@@ -216,27 +236,47 @@ static void line_words(struct buffer *text, const struct top_view *v)
 	}
 }
 
-static void put_detail(struct top_canvas *c, const struct top_view *v, int y, int height)
+struct place {
+	int x, y, width, height;
+};
+
+/* Returns the number of lines. The last one ends in "…" if there is more text. */
+static int put_words(struct top_canvas *c, struct place at, enum top_style style, const char *text)
 {
-	auto_buffer text = {0}, wrapped = {0};
+	auto_buffer wrapped = {0};
 	char *line, *rest;
+	int i = 0;
+
+	buffer_wrap(&wrapped, 0, (size_t)at.width, text);
+	rest = wrapped.data;
+	for (; i < at.height && rest && *rest; i++) {
+		line = strsep(&rest, "\n");
+		canvas_format(c, at.x, at.y + i, at.width, style, "%s%s", line,
+			      i + 1 == at.height && rest && *rest ? " …" : "");
+	}
+	return i;
+}
+
+/* `below`: lines of the list that are below the screen. `hot`: the hottest place, if it has no room
+ * elsewhere, else "". */
+static void put_detail(struct top_canvas *c, const struct top_view *v, int y, int height,
+		       size_t below, const char *hot)
+{
+	auto_buffer text = {0};
 
 	if (v->data.sample && view_has_tree(v))
 		row_words(&text, v);
 	else if (v->data.sample)
 		line_words(&text, v);
+	if (below)
+		buffer_printf(&text, "%s%zu more below", text.len ? ". " : "", below);
+	if (*hot)
+		buffer_printf(&text, "%sHottest: %s", text.len ? ". " : "", hot);
 	if (v->missing)
 		buffer_printf(&text, "%s%s", text.len ? ". " : "", v->missing);
 	if (!text.data)
 		return;
-	buffer_wrap(&wrapped, 0, (size_t)c->width, text.data);
-	rest = wrapped.data;
-	for (int i = 0; i < height && rest && *rest; i++) {
-		line = strsep(&rest, "\n");
-		/* The last line ends in "…" if there is more text. */
-		canvas_format(c, 0, y + i, c->width, STYLE_PLAIN, "%s%s", line,
-			      i + 1 == height && rest && *rest ? " …" : "");
-	}
+	put_words(c, (struct place){0, y, c->width, height}, STYLE_PLAIN, text.data);
 }
 
 /* ---- texts, title, keys ---- */
@@ -331,14 +371,12 @@ static void put_title(struct top_canvas *c, const struct top_view *v)
 	canvas_text(c, x, 0, c->width - x, STYLE_HEAD, right.data);
 }
 
-/* The screens with their keys, and the place that has the largest share. */
-static void put_screens(struct top_canvas *c, const struct top_view *v)
+/* The screens with their keys, and the place that has the largest share, which stays in `hot` if
+ * there is no room for it. */
+static void put_screens(struct top_canvas *c, const struct top_view *v, struct buffer *hot)
 {
-	const struct screen *s = &v->data.screen;
-	struct screen_rows rows = data_rows(&v->data);
-	bool wide = c->width >= 76;
-	auto_buffer hot = {0};
-	size_t hottest;
+	bool wide = c->width >= WIDE_TABS;
+	enum top_style style;
 	int x = 0;
 
 	for (size_t i = 0; i < v->screens.count; i++) {
@@ -350,20 +388,11 @@ static void put_screens(struct top_canvas *c, const struct top_view *v)
 		for (; here && from < x; from++)
 			c->cells[c->width + from].cursor = true;
 	}
-	hottest = v->data.sample ? screen_hottest(s, &rows) : SCREEN_NONE;
-	if (hottest == SCREEN_NONE)
+	if (!hottest_text(hot, v, &style) || x + 12 + (int)text_width(hot->data) >= c->width)
 		return;
-	for (size_t i = s->lines[hottest].parent; i != SCREEN_NONE; i = s->lines[i].parent)
-		if (s->lines[i].kind == SCREEN_SOCKET)
-			buffer_printf(&hot, "%s, ", s->lines[i].label);
-	buffer_printf(&hot, "%s %.1f %%", s->lines[hottest].label,
-		      screen_share(&s->lines[hottest], &rows) * 100);
-	if (x + 12 + (int)text_width(hot.data) < c->width) {
-		canvas_right(c, c->width, 1, c->width,
-			     canvas_load_style(screen_share(&s->lines[hottest], &rows)), hot.data);
-		canvas_text(c, c->width - (int)text_width(hot.data) - 9, 1, 9, STYLE_FAINT,
-			    "hottest: ");
-	}
+	canvas_right(c, c->width, 1, c->width, style, hot->data);
+	canvas_text(c, c->width - (int)text_width(hot->data) - 9, 1, 9, STYLE_FAINT, "hottest: ");
+	buffer_free(hot);
 }
 
 /* As many keys as have room, in the order of their importance. */
@@ -409,9 +438,12 @@ static struct layout layout_of(const struct top_view *v, int height, size_t entr
 	if (!tree && entries < (size_t)l.list_height)
 		l.list_height = entries > 1 ? (int)entries : 1;
 	l.chart_height = body - l.detail_height - l.list_height;
-	/* A graph needs a title, an axis and a few lines. */
+	/* A graph needs a title, an axis and a few lines. Words can use less. */
 	if (l.chart_height < 5) {
-		l.list_height += l.chart_height;
+		if (least)
+			l.list_height += l.chart_height;
+		else
+			l.detail_height += l.chart_height;
 		l.chart_height = 0;
 	}
 	/* A line in the middle of the graph is half of its scale. */
@@ -489,26 +521,32 @@ void view_move(struct top_view *v, long lines)
 		}
 }
 
-static void put_empty(struct top_canvas *c, const struct top_view *v)
+/* Why there is no line. Returns the number of lines that this takes. */
+static int put_empty(struct top_canvas *c, const struct top_view *v)
 {
 	const char *name = v->screens.names[v->screen];
-	int y = HEAD_LINES + 1, width = c->width - 2;
+	auto_buffer words = {0};
 
 	if (!v->data.sample)
-		canvas_text(c, 2, y, width, STYLE_FAINT,
-			    "Waiting for the end of the first interval; the space key reads now.");
+		buffer_puts(&words, "Waiting for the end of the first interval; the space key "
+				    "reads now.");
 	else if (*v->filter)
-		canvas_format(c, 2, y, width, STYLE_FAINT, "No row matches '%s'.", v->filter);
+		buffer_printf(&words, "No row matches '%s'.", v->filter);
 	else
-		canvas_format(c, 2, y, width, STYLE_FAINT,
+		buffer_printf(&words,
 			      "Nothing of this screen is counted. 'uncore top %s' counts it, where "
 			      "this machine can.",
 			      v->screen == TOP_OVERVIEW ? "mem" : name);
+	return put_words(c, (struct place){2, HEAD_LINES + 1, c->width - 2, c->height}, STYLE_FAINT,
+			 words.data);
 }
 
 void view_draw(struct top_canvas *c, struct top_view *v)
 {
+	auto_buffer hot = {0};
 	struct layout l;
+	size_t count, end;
+	int y;
 
 	c->ascii = v->ascii;
 	canvas_clear(c);
@@ -520,15 +558,15 @@ void view_draw(struct top_canvas *c, struct top_view *v)
 	view_arrange(v, c->height);
 	l = view_layout(v, c->height);
 	put_title(c, v);
-	put_screens(c, v);
+	put_screens(c, v, &hot);
 	put_keys(c, v);
 	if (v->text) {
 		put_pane(c, v);
 		return;
 	}
 	if (!v->data.sample || !(view_has_tree(v) ? v->tree.line_count : v->entry_count)) {
-		put_empty(c, v);
-		put_detail(c, v, HEAD_LINES + 3, 3);
+		y = HEAD_LINES + 2 + put_empty(c, v);
+		put_detail(c, v, y, 3, 0, "");
 		return;
 	}
 	if (view_has_tree(v))
@@ -537,7 +575,10 @@ void view_draw(struct top_canvas *c, struct top_view *v)
 		blocks_draw(c, v, l.list, l.list_height);
 	if (l.chart_height)
 		chart_draw(c, v, l.chart, l.chart_height);
-	put_detail(c, v, l.detail, l.detail_height);
+	end = v->first + (size_t)(l.list_height - view_has_tree(v));
+	count = view_has_tree(v) ? v->tree.line_count : v->entry_count;
+	put_detail(c, v, l.detail, l.detail_height, count > end ? count - end : 0,
+		   buffer_text(&hot));
 }
 
 void view_free(struct top_view *v)

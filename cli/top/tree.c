@@ -18,7 +18,11 @@ static size_t add_node(struct top_model *m, size_t row, size_t parent, struct bu
 
 	m->nodes = cli_realloc(m->nodes, m->count + 1, sizeof(*m->nodes));
 	node = &m->nodes[m->count];
-	*node = (struct top_node){.row = row, .parent = parent, .matches = true};
+	*node = (struct top_node){.row = row,
+				  .parent = parent,
+				  .matches = true,
+				  .value = {NAN, NAN},
+				  .share = {NAN, NAN}};
 	label->len = cli_clean(label->data, label->len, "");
 	label->data[label->len] = '\0';
 	node->label = label->data;
@@ -241,6 +245,12 @@ void top_update(struct top_model *m, const struct top_data *data)
 	m->data = data;
 	if (!m->lines)
 		make_tree(m);
+	for (size_t i = 0; i < m->count; i++) {
+		if (!top_row(m, i))
+			continue;
+		data_follow(&m->nodes[i].value, top_row(m, i)->value);
+		data_follow(&m->nodes[i].share, top_share(m, i, NULL));
+	}
 	top_arrange(m);
 }
 
@@ -261,16 +271,19 @@ static void filter(struct top_model *m)
 			m->nodes[m->nodes[i].parent].leads = true;
 }
 
-/* The value to sort by, the largest first. Sorting by name or catalogue uses none. */
+/* The value to sort by, the largest first. Sorting by name or catalogue uses none. Values of two
+ * metrics cannot be compared. Sockets and channels are in the order of their places, unless they
+ * are sorted by their share. */
 static double sort_value(const struct top_model *m, size_t node)
 {
+	const struct top_node *n = &m->nodes[node];
 	const struct uncore_row *row = top_row(m, node);
-	double value = NAN;
+	bool busiest =
+		n->depth && row && row->place->channel < 0 && (row->place->port || row->place->pmu);
+	double value = m->sort == TOP_BY_SHARE              ? n->share.value
+		       : m->sort == TOP_BY_VALUE && busiest ? n->value.value
+							    : NAN;
 
-	if (row && m->sort == TOP_BY_SHARE)
-		value = top_share(m, node, NULL);
-	else if (row && m->sort == TOP_BY_VALUE && m->nodes[node].depth)
-		value = row->value; /* values of two metrics cannot be compared */
 	return isfinite(value) ? value : -INFINITY;
 }
 

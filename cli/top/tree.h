@@ -20,6 +20,7 @@ struct top_node {
 	bool is_share; /* of a ceiling */
 	bool matches;  /* this node, or one above it, matches the filter */
 	bool leads;    /* a node below matches the filter */
+	struct data_standing value, share;
 };
 
 struct top_model {

@@ -548,3 +548,58 @@ views_of_recording() {
 	[ "$(jq -r 'select(.name) | [.name, .family, .socket, .channel, .port, .pmu, .role] | join(" ")' <<<"$output" | sort | uniq -d)" = '' ] || fail 'twice'
 	[ "$(jq -r 'select(.role == "sum" and .name == "pcie.inbound.read.bandwidth") | .mean' <<<"$output")" = 74120000000 ] || fail 'the sum'
 }
+
+# in_terminal WIDTHxHEIGHT OPTION...: what `uncore` alone shows there, when it has ended.
+in_terminal() {
+	local tmux=(tmux -u -f /dev/null -S "$BATS_TEST_TMPDIR/socket") size=$1 count
+
+	shift
+	"${tmux[@]}" new-session -d -x "${size%x*}" -y "${size#*x}" "$(printf '%q ' "$UNCORE" "$@"); echo \$? >$BATS_TEST_TMPDIR/ended; sleep 100" 3>&-
+	for ((count = 0; count < 300; count++)); do
+		[ ! -s "$BATS_TEST_TMPDIR/ended" ] || break
+		sleep 0.1
+	done
+	output=$("${tmux[@]}" capture-pane -p)
+	"${tmux[@]}" kill-server || true
+	rm "$BATS_TEST_TMPDIR/ended"
+}
+
+@test "uncore alone fits the terminal: the busiest places, and the sum of the others in a line" {
+	local size
+
+	command -v tmux >/dev/null || skip 'there is no tmux here'
+	for size in 100x24 100x30 100x50 200x60; do
+		in_terminal "$size" --source "$T410_DEVICES"
+		shows $'^CPU +NVIDIA Olympus' $'\nHottest: Devices: socket 0, card0, 60 % of its peak\n' $'\nMemory +READ' $'\nDevices +TO DEVICE'
+	done
+	# 6.580 + 0.767 + 2.873 + 2.380, and 3.380 + 1.534 + 6.073 + 1.100; sockets are no places of their own.
+	in_terminal 100x24 --source "$T410_DEVICES"
+	shows $'\n +mlx5_2 +29\\.44 GB/s +27\\.52 GB/s .*\n  4 more +12\\.60 GB/s +12\\.09 GB/s\n' "More in 'uncore top':"
+	# All of it when the output is no terminal, and there is room.
+	expect 0 "$UNCORE" --source "$T410_DEVICES"
+	[ "$(wc -l <<<"$output")" -le 50 ] || fail 'more than 50 lines'
+	shows $'\n    enP12p1s0 +2\\.380 GB/s'
+	[[ ! $output =~ ' more' ]] || fail 'folded'
+}
+
+@test "uncore alone counts for a second, in rounds of equal parts if there are several" {
+	expect 0 "$UNCORE" --source "${T410_DEVICES%,*}"
+	shows $'\nCounting in 2 rounds of 500\\.0 ms\nCounted for (49|5)[0-9.]+ ms\n'
+	expect 0 "$UNCORE" --source "${SPR_DEVICES%,*}"
+	shows $'\nCounted for (9[89].* ms|1\\.0.* s)\n'
+}
+
+@test "shares of links and of GPU memory are on the first screen" {
+	expect 0 "$UNCORE" --source "$SPR_DEVICES"
+	shows $'\nLinks .* OF PEAK\nmachine .* 6 %\n  uncore_upi_0 .* 9 %\n' $'\nMemory of GPUs .* OF PEAK\nnvidia_gpu_0 .* 36 %'
+	# A round for the share would halve the time of all others.
+	[[ ! $output =~ rounds ]] || fail 'rounds'
+}
+
+@test "a device that is alone below its port is in an overview once" {
+	expect 0 "$UNCORE" --source "$T410_DEVICES"
+	local newline=$'\n'
+
+	shows $'\n    card0 +37' 'idle:'
+	[[ ! $output =~ idle:[^$newline]*nvidia_gpu_0 ]] || fail 'the idle end of a busy port'
+}

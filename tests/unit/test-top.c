@@ -155,7 +155,8 @@ static void siblings_are_sorted(void **state)
 			size_t a = m->lines[i - 1], b = m->lines[i];
 			double p = top_row(m, a)->value, q = top_row(m, b)->value;
 
-			if (m->nodes[a].parent != m->nodes[b].parent)
+			if (m->nodes[a].parent != m->nodes[b].parent ||
+			    (m->sort == TOP_BY_VALUE && !top_row(m, b)->place->port))
 				continue;
 			if (m->sort == TOP_BY_SHARE) {
 				p = top_share(m, a, NULL);
@@ -407,6 +408,118 @@ static void idle_lines_are_folded(void **state)
 	end(&t);
 }
 
+/* A line that moves now and then does not come and go. */
+static void a_line_is_idle_after_ten_samples(void **state)
+{
+	struct stage t;
+	size_t idle = 0;
+
+	(void)state;
+	begin(&t, "sim:t410,step=1s", "pcie.inbound.*.bandwidth");
+	read_sample(&t);
+	while (!data_is_idle(&t.view.data, idle))
+		idle++;
+	t.view.data.lines[idle].quiet = 0; /* it moved */
+	for (int i = 1; i < 10; i++) {
+		read_sample(&t);
+		assert_false(data_is_idle(&t.view.data, idle));
+	}
+	read_sample(&t);
+	assert_true(data_is_idle(&t.view.data, idle));
+	end(&t);
+}
+
+static void places_follow_large_changes_only(void **state)
+{
+	struct data_standing a = {NAN, NAN}, b = {NAN, NAN};
+
+	(void)state;
+	for (int i = 0; i < 20; i++) {
+		data_follow(&a, i % 2 ? 10 : 9);
+		data_follow(&b, i % 2 ? 9 : 10);
+		assert_true(a.value < b.value);
+	}
+	data_follow(&a, NAN);
+	for (int i = 0; i < 10; i++)
+		data_follow(&a, 20);
+	assert_true(a.value > b.value);
+}
+
+/* Channels are where their numbers say, unless they are sorted by their share. */
+static void channels_stay_in_their_places(void **state)
+{
+	struct stage t;
+	const struct screen_line *before = NULL;
+	size_t channels = 0;
+
+	(void)state;
+	begin(&t, "sim:spr,step=1s", "memory.*.bandwidth");
+	t.view.screen = MEMORY;
+	t.view.sort = TOP_BY_VALUE;
+	for (int i = 0; i < 4; i++)
+		read_sample(&t);
+	draw(&t, 60, 15);
+	for (size_t i = 0; i < t.view.entry_count; i++) {
+		const struct entry *e = &t.view.entries[i];
+		const struct screen_line *l = &t.view.data.screen.lines[e->line];
+
+		if (e->kind != ENTRY_LINE || l->kind != SCREEN_CHANNEL)
+			continue;
+		assert_true(!before || before->place->channel < l->place->channel);
+		before = l;
+		channels++;
+	}
+	assert_int_equal(channels, 8);
+	/* Their names can be read, since there is one socket. */
+	assert_string_equal(before->label, "channel 7");
+	end(&t);
+}
+
+/* The last line of the graph, which has the times. */
+static const char *axis(struct stage *t, int width, int height)
+{
+	struct layout l;
+
+	draw(t, width, height);
+	assert_int_equal(t->canvas.overlaps, 0);
+	l = view_layout(&t->view, height);
+	assert_true(l.chart_height > 0);
+	return line(t, l.chart + l.chart_height - 1);
+}
+
+/* The ends of the axis are those of the time that is chosen. */
+static void the_graph_has_the_chosen_time(void **state)
+{
+	static const char *const times[][2] = {{" -60 s ", " -30 s "},
+					       {" -5 min ", " -2 min 30 s "},
+					       {" -15 min ", " -7 min 30 s "}};
+	static const int sizes[][2] = {{60, 30}, {80, 24}, {120, 40}, {300, 80}};
+	struct top_view *v;
+	struct stage t;
+
+	(void)state;
+	begin(&t, "sim:spr,step=1s", "memory.bandwidth");
+	v = &t.view;
+	v->screen = MEMORY;
+	for (int i = 0; i < 70; i++)
+		read_sample(&t);
+	for (v->range = 0; v->range < 3; v->range++)
+		for (size_t s = 0; s < 4; s++) {
+			const char *text = axis(&t, sizes[s][0], sizes[s][1]);
+
+			assert_non_null(strstr(text, times[v->range][0]));
+			assert_non_null(strstr(text, times[v->range][1]));
+			assert_string_equal(text + strlen(text) - 4, " now");
+		}
+	/* In the past. */
+	v->range = 0;
+	data_show(&v->data, 10);
+	assert_non_null(strstr(axis(&t, 80, 24), " -70 s "));
+	assert_non_null(strstr(axis(&t, 80, 24), " -40 s "));
+	assert_non_null(strstr(axis(&t, 80, 24), " -10 s"));
+	end(&t);
+}
+
 /* ncurses keeps sizes as short numbers: of 65,535 columns it says -1. */
 static void impossible_sizes(void **state)
 {
@@ -428,9 +541,14 @@ static void load_has_colours_only_below_a_ceiling(void **state)
 	bool limited;
 
 	(void)state;
-	assert_int_equal(canvas_load_style(0.1), STYLE_LOW);
-	assert_int_equal(canvas_load_style(0.6), STYLE_MIDDLE);
-	assert_int_equal(canvas_load_style(0.9), STYLE_HIGH);
+	/* The same scale as in tables: uncore-top(1), 50 % and 80 %. */
+	for (int i = 0; i <= 100; i++) {
+		enum top_style style = canvas_load_style(i / 100.0);
+		const char *color = share_color(i / 100.0);
+
+		assert_int_equal(style, i < 50 ? STYLE_LOW : i < 80 ? STYLE_MIDDLE : STYLE_HIGH);
+		assert_string_equal(color, i < 50 ? COLOR_GOOD : i < 80 ? COLOR_WARN : COLOR_BAD);
+	}
 	assert_int_equal(canvas_load_style(NAN), STYLE_PLAIN);
 	begin(&t, "sim:zen4,step=1s", "memory.utilization");
 	read_sample(&t);
@@ -561,6 +679,10 @@ int main(void)
 		cmocka_unit_test(every_size),
 		cmocka_unit_test(the_cursor_is_visible),
 		cmocka_unit_test(idle_lines_are_folded),
+		cmocka_unit_test(a_line_is_idle_after_ten_samples),
+		cmocka_unit_test(places_follow_large_changes_only),
+		cmocka_unit_test(channels_stay_in_their_places),
+		cmocka_unit_test(the_graph_has_the_chosen_time),
 		cmocka_unit_test(impossible_sizes),
 		cmocka_unit_test(load_has_colours_only_below_a_ceiling),
 		cmocka_unit_test(sparklines_are_scaled_to_ceilings),
