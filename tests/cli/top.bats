@@ -505,7 +505,7 @@ same_numbers() {
 @test "any size, and a sentence below 60x15" {
 	top 80x24 "${SKX[@]}"
 	keys Space
-	sees 'LAST 6[0-9] s'
+	sees 'LAST MINUTE'
 	mux resize-window -x 50 -y 10
 	sees '50x10 is too small: 60x15 is needed'
 	mux resize-window -x 60 -y 15
