@@ -211,11 +211,12 @@ static bool begins(const char *a, const char *b)
 	return length >= 3 && strncmp(a, b, length) == 0;
 }
 
-/* A word that is no command: the nearest command, the command that shows what the word means, or
- * all commands. */
-static int unknown_command(struct cli *cli, const char *name)
+/* A word that is no command: the command that shows what the word means, the nearest command, or
+ * all commands. `next` is the word behind it, or NULL. */
+static int unknown_command(struct cli *cli, const char *name, const char *next)
 {
-	struct buffer text = {0};
+	auto_buffer text = {0};
+	bool answered;
 
 	for (const char *const *command = left_out; *command; command++)
 		if (strcmp(name, *command) == 0)
@@ -224,6 +225,11 @@ static int unknown_command(struct cli *cli, const char *name)
 				"%s: this file was built without it; 'make portable' builds "
 				"one file that has all commands",
 				name);
+	buffer_printf(&text, "unknown command '%s'", name);
+	answered = guess_see(cli, text.data, name, next);
+	text.len = 0;
+	if (answered)
+		return CLI_USAGE;
 	for (int mistakes = 1; !text.len && mistakes <= (strlen(name) > 4 ? 2 : 1); mistakes++)
 		for (size_t i = 0; i < COMMAND_COUNT; i++)
 			if (guess_is_near(name, commands[i].name, mistakes) ||
@@ -232,7 +238,6 @@ static int unknown_command(struct cli *cli, const char *name)
 					      commands[i].name);
 	if (text.len) {
 		cli_error("unknown command '%s'; did you mean %s?", name, text.data);
-		buffer_free(&text);
 		return CLI_USAGE;
 	}
 	if (guess_meaning(name)) {
@@ -247,7 +252,6 @@ static int unknown_command(struct cli *cli, const char *name)
 			buffer_printf(&text, "%s%s", i ? ", " : "", commands[i].name);
 		cli_error("unknown command '%s'; commands: %s", name, text.data);
 	}
-	buffer_free(&text);
 	return CLI_USAGE;
 }
 
@@ -261,7 +265,7 @@ static int run_command(struct cli *cli, int argc, char **argv)
 		if (strcmp(name, commands[i].name) == 0)
 			cli->command = &commands[i];
 	if (!cli->command)
-		return unknown_command(cli, name);
+		return unknown_command(cli, name, argc > 1 ? argv[1] : NULL);
 	/* argp and getopt begin their errors with this. */
 	buffer_printf(&text, "uncore %s", name);
 	argv[0] = text.data;

@@ -60,19 +60,64 @@ const char *guess_refused(const char *option)
 
 /* ---- names of subjects ---- */
 
+/* A device is an argument of the preset whose rows are of root ports. */
+static bool guess_device(struct cli *cli, const char *about, const char *word)
+{
+	const struct uncore_device *device;
+
+	if (uncore_device_find(cli->u, word, &device))
+		return false;
+	for (const struct command *c = cli->presets; c->name; c++)
+		if (c->level == UNCORE_LEVEL_PORT) {
+			cli_error("%s; for this device use: uncore %s %s", about, c->name, word);
+			return true;
+		}
+	return false;
+}
+
+static const struct command *find_preset(const struct cli *cli, const char *name, size_t length)
+{
+	for (const struct command *c = cli->presets; name && c->name; c++)
+		if (c->metrics && strlen(c->name) == length && strncmp(c->name, name, length) == 0)
+			return c;
+	return NULL;
+}
+
+bool guess_see(struct cli *cli, const char *about, const char *word, const char *next)
+{
+	static const char program[] = "uncore ";
+	const size_t begin = sizeof(program) - 1;
+	const struct uncore_words *known;
+	size_t length;
+
+	if (!cli->u && cli_open(cli) != CLI_OK)
+		return true; /* it has said why */
+	known = uncore_words_find(cli->u, word);
+	if (!known || !known->see)
+		return false;
+	length = strlen(known->see) < begin ? 0 : strcspn(known->see + begin, " ");
+	if (!find_preset(cli, next, next ? strlen(next) : 0))
+		cli_error("%s; for that use: %s", about, known->see);
+	else if (find_preset(cli, known->see + begin, length))
+		cli_error("%s; for that use: %s%s%s", about, program, next,
+			  known->see + begin + length);
+	else
+		cli_error("%s; for that use: %s %s", about, known->see, next);
+	return true;
+}
+
 bool guess_word(struct cli *cli, const char *about, const char *word)
 {
 	const struct uncore_words *known;
 
-	if (cli_open(cli) != CLI_OK)
-		return true; /* it has said why */
+	if (guess_see(cli, about, word, NULL))
+		return true;
 	known = uncore_words_find(cli->u, word);
-	if (!known || (!known->names && !known->see))
+	if (!known)
+		return guess_device(cli, about, word);
+	if (!known->names)
 		return false;
-	if (known->see)
-		cli_error("%s; for that use: %s", about, known->see);
-	else
-		cli_error("%s; for metrics of that: uncore list metrics %s", about, word);
+	cli_error("%s; for metrics of that: uncore list metrics %s", about, word);
 	return true;
 }
 

@@ -27,6 +27,10 @@ bool guess_is_near(const char *typed, const char *name, int mistakes);
  * words. `about` begins the sentence. False: it is not such a word; nothing is printed. */
 bool guess_word(struct cli *cli, const char *about, const char *word);
 
+/* The same, of words that have such a command only. `next` is the word behind it, or NULL: if that
+ * is a preset, the command is the one for it ("watch link": uncore top link). */
+bool guess_see(struct cli *cli, const char *about, const char *word, const char *next);
+
 /* The meaning of a word of the output such as "scaled", or of "quality"; NULL: it is not one. */
 const char *guess_meaning(const char *word);
 /* Prints it as a page, and returns an exit code. */

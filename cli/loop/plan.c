@@ -5,15 +5,77 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buffer.h"
 #include "base/replay.h"
 #include "loop/loop.h"
 
-/* None of the metrics can be counted here: prints why and, where the reason has none, the fixes for
- * missing PMUs. */
-static int nothing_here(struct cli *cli, const char *metrics, const char *why)
+/* Whether one of the patterns can be counted, with the filters of the request or without. */
+static bool is_countable(struct cli *cli, const struct request *request, const char *metrics,
+			 bool filtered)
 {
-	cli_error("%s", why);
-	if (!strstr(why, "Fix: "))
+	auto_free char *copy = cli_copy(metrics);
+	char *rest = copy, *pattern;
+	struct uncore_monitor *m = NULL;
+	int err = uncore_monitor_new(&m, cli->u);
+	bool found = false;
+
+	for (size_t i = 0; !err && filtered && i < REQUEST_FILTERS; i++)
+		if (request->filters[i].value)
+			err = uncore_monitor_set_filter(m, request->filters[i].name,
+							request->filters[i].value);
+	while (!err && !found && (pattern = strsep(&rest, ",")))
+		found = uncore_monitor_add_metrics(m, pattern) == 0;
+	uncore_monitor_free(m);
+	return found;
+}
+
+/* The commands that can count in place of this one: itself without its filters or its view, and
+ * presets with its filters. */
+static void put_alternatives(struct cli *cli, const struct request *request, const char *metrics,
+			     struct buffer *to)
+{
+	static const char *const begins[] = {"; this works here: ", ", "};
+	const struct command *own = cli->command;
+	size_t count = 0;
+
+	if (request->filtered && request->preset && is_countable(cli, request, metrics, false)) {
+		const bool view = strcmp(own->name, request->preset->name) != 0;
+
+		buffer_printf(to, "%suncore %s%s%s", begins[!!count++], own->name,
+			      view ? " --" : "", view ? request->preset->name : "");
+	}
+	for (const struct command *c = cli->presets; c && c->name; c++) {
+		if (!c->metrics || c == request->preset || (!request->filtered && c != own) ||
+		    !is_countable(cli, request, c->metrics, request->filtered))
+			continue;
+		buffer_printf(to, "%suncore %s", begins[!!count++], c->name);
+		for (size_t i = 0; i < REQUEST_FILTERS; i++)
+			if (request->filters[i].value)
+				buffer_printf(to, " --%s %s", request->filters[i].name,
+					      request->filters[i].value);
+	}
+	for (size_t i = 0; request->filtered && count < 2 && i < REQUEST_FILTERS; i++) {
+		const struct request_filter *filter = &request->filters[i];
+		const struct uncore_words *words =
+			filter->value ? uncore_words_find(cli->u, filter->name) : NULL;
+
+		if (words && words->see && !(count && strstr(to->data, words->see)))
+			buffer_printf(to, "%s%s", begins[!!count++], words->see);
+	}
+}
+
+/* None of the metrics can be counted here: prints why, and what works or, where the reason has
+ * none, the fixes for missing PMUs. */
+static int nothing_here(struct cli *cli, const struct request *request, const char *metrics,
+			const char *why)
+{
+	auto_buffer text = {0};
+
+	buffer_puts(&text, why);
+	if (!cli->replay)
+		put_alternatives(cli, request, metrics, &text);
+	cli_error("%s", text.data);
+	if (!strstr(why, "Fix: ") && text.len == strlen(why))
 		cli_advise(cli, metrics);
 	return CLI_UNAVAILABLE;
 }
@@ -79,7 +141,7 @@ static int add_queries(struct cli *cli, const struct request *request, struct un
 		while (q->metric && !err && (pattern = strsep(&rest, ",")))
 			err = add_metrics(cli, request, m, level, pattern);
 		if (err == -ENODEV && q->metric)
-			return nothing_here(cli, q->text, uncore_error(cli->u));
+			return nothing_here(cli, request, q->text, uncore_error(cli->u));
 		if (err)
 			return cli_fail(cli, err);
 	}
@@ -126,7 +188,7 @@ static int add_any(struct cli *cli, const struct request *request, struct uncore
 	}
 	if (failed)
 		return cli_fail(cli, err);
-	return added ? CLI_OK : nothing_here(cli, list, why);
+	return added ? CLI_OK : nothing_here(cli, request, list, why);
 }
 
 /* What a first look shows: the few metrics that the catalogue names for it. A machine with none of

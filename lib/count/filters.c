@@ -280,7 +280,10 @@ static int check_devices(struct setter *x, const char *word)
 		return r;
 	if (uncounted)
 		return refuse_device(x, uncounted);
-	return unc_fail(x->e, ENODEV, "device: this machine has no PCI device '%s'", word);
+	return unc_fail(
+		x->e, ENODEV,
+		"device: this machine has no PCI device '%s'; 'uncore topo' shows its devices",
+		word);
 }
 
 static int check_device(struct setter *x, const char *word)

@@ -505,6 +505,7 @@ media_c6 0x1000000000000001' ]
 	[[ $output != *'counts itself: i915'$'\n'* ]]
 }
 
+# shellcheck disable=SC2030,SC2031 # output is that of the latest expect
 # rows_of: of the records of standard input, which rows there are, and whether they have a value.
 rows_of() {
 	jq -r 'select(.name) | "\(.name) \(.family) \(.socket) \(.channel) \(.port) \(.pmu) \(.role) \(.value != null) \(.verdict)"' | sort -u

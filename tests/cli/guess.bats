@@ -54,15 +54,15 @@ same() {
 	answers 2 "^uncore: -I: '2' without a unit would be 2 milliseconds, as in perf: write -I 2s or -I 2ms$" mem -I 2
 	answers 2 'write -I 9s or -I 9ms$' stat --interval-print=9
 	expect 0 "$UNCORE" --source "$SIM_SPR" mem -I 60 -n 1
-	[ "$stderr" = 'uncore: note: -I 60 is 60 milliseconds, as in perf; for seconds write -I 60s' ] || fail 'the note'
+	says '^uncore: note: -I 60 is 60 milliseconds, as in perf; for seconds write -I 60s'
 	expect 0 "$UNCORE" --source "$SIM_SPR" mem --timeout 5
-	[ "$stderr" = 'uncore: note: --timeout 5 is 5 milliseconds, as in perf; for seconds write --timeout 5s' ] || fail 'the note'
+	says '^uncore: note: --timeout 5 is 5 milliseconds, as in perf; for seconds write --timeout 5s'
 	expect 0 "$UNCORE" --source "$SIM_SPR" mem -D 5 --timeout 5ms
 	[[ $stderr == 'uncore: note: -D 5 is 5 milliseconds'* ]] || fail 'the note'
 	for arguments in 'mem -I 2ms -n 1' 'mem -I 100 -n 1' 'mem --timeout 100' 'mem 0.01 1' 'mem -D 0 --timeout 5ms'; do
 		# shellcheck disable=SC2086 # words
 		expect 0 "$UNCORE" --source "$SIM_SPR" $arguments
-		[ -z "$stderr" ] || fail "$arguments"
+		[[ $stderr != *note:* ]] || fail "$arguments"
 	done
 	# Options that perf does not have need the unit.
 	answers 2 "--sample: '1' has no unit: write --sample 1s or --sample 1ms$" stat -I 1s --sample 1
@@ -132,7 +132,7 @@ same() {
 	answers 2 'uncore link$' upi
 	answers 2 'uncore pcie --device gpu$' gpu
 	answers 2 'uncore pcie$' nvme
-	answers 2 "uncore stat -M '\*cxl\*'$" cxl
+	answers 2 'for that use: uncore mem$' cxl
 	answers 2 'uncore mem --per-node$' numa
 	answers 2 'uncore power$' watts
 	answers 2 'uncore mem$' imbalance
@@ -233,4 +233,89 @@ same() {
 	# One channel has nothing to be compared with, and sockets without channels have none.
 	expect 0 "$UNCORE" --source "$SIM_T410" mem 0.01 1
 	[[ $output != *IMBALANCE* ]]
+}
+
+# What a performance engineer types: each has a command as its answer, or is one.
+@test "words of the field are answered with a command" {
+	local word plain=${UNCORE_PLAIN:-$UNCORE} commands
+
+	commands=$("$plain" --help)
+	for word in watch link temp temperature csv timestamp why nvlink cxl bandwidth bw dram ddr hbm llc l3 qpi upi xgmi infinity mesh \
+		iio ddio rdma ib roce ssd disk net nic gpu h100 mi300 c2c grace numa remote socket channel dimm imbalance peak \
+		saturated utilization busy who process container pid throttle freq clocks watts energy rapl power pcie5 gen5 lanes \
+		width replay aer errors tlp top10 hot record prometheus grafana exporter json jq excel perf pcm likwid latency alert \
+		before scaled permission vm interval html event counter pmu kubernetes smmu iotlb mmio occupancy rdt optane snoop \
+		node memory nvme hca bottleneck frequency thermal watts speed x16 baseline dashboard log history vmstat iostat; do
+		[[ $commands != *$'\n  '"$word "* ]] || continue
+		status=0
+		stderr=$("$plain" --root "$SPR" "$word" 2>&1) || status=$?
+		[ "$status" -eq 2 ] || fail "$word: $status: $stderr"
+		[[ $stderr == "uncore: unknown command '$word'; "@(for that use: |did you mean \'|for metrics of that: |for its meaning use: )* &&
+			$stderr != *$'\n'* ]] || fail "$word: $stderr"
+	done
+	answers 2 'for that use: uncore top link$' watch link
+	answers 2 'for that use: uncore pcie -n 10 --csv=wide$' csv pcie
+	answers 2 'for that use: uncore record night.db mem$' log mem
+	answers 2 "'nvme0' is not an interval; for this device use: uncore pcie nvme0$" mem nvme0
+	answers 2 'for this device use: uncore pcie nvme0$' nvme0
+}
+
+# suggested: each command of the catalogue's words, once, in a form that ends soon.
+suggested() {
+	sed -n "s/^    see: uncore //p" "$UNCORE_SOURCE_ROOT/data/names/words.yaml" | sort -u | sed -E '
+		s/-n 10/-n 2 -I 10ms/; s/-n 1$/& -I 10ms/; s/-I 1s/-n 1 -I 10ms/; s/COMMAND/true/; s/mem 2 10/mem 0.01 2/
+		s/^top$/top -n 1 -I 10ms/; s/^serve$/serve --port 0 --timeout 10ms/; s/^verify$/verify --help/
+		s/^record .*$/& -n 1 -I 10ms/; s/^stat$/stat --timeout 10ms/; s/^(--resctrl )?(mem|pcie|link|cache|power|latency|matrix)( --[a-z-]+( gpu)?)?$/& --timeout 10ms/'
+}
+
+@test "the commands that words suggest exist and can be used" {
+	local machine line words
+
+	[[ $("$UNCORE" --help) == *' record '*' serve '* ]] || skip 'built without record or serve'
+	cd "$BATS_TEST_TMPDIR" || return
+	suggested >commands
+	[ "$(wc -l <commands)" -ge 25 ] || fail 'too few'
+	for machine in spr zen4 t410; do
+		rm -f ./*.db
+		"$UNCORE" --source sim:$machine,step=1s record night.db -n 1 -I 10ms 2>/dev/null
+		cp night.db before.db
+		cp night.db after.db
+		while read -r line; do
+			[[ $line != record* ]] || rm night.db
+			words=()
+			eval "words=($line)"
+			# Recordings have their own source.
+			[[ $line == @(report|diff)* ]] || words=(--source "sim:$machine,step=1s" "${words[@]}")
+			[[ $line != *--resctrl* ]] || words=(--root "$SPR" "${words[@]:2}")
+			status=0
+			stderr=$(timeout 60 "$UNCORE" "${words[@]}" 2>&1 >/dev/null </dev/null) || status=$?
+			no_sanitizer_report
+			[ "$status" -eq 0 ] || { [ "$status" -eq 3 ] && [ -n "$stderr" ]; } || fail "$machine: $line: $status $stderr"
+		done <commands
+	done
+}
+
+@test "what a filter cannot restrict is answered with what works" {
+	local sim=$SIM_SPR
+
+	refuses 3 "$UNCORE" --source "$sim" mem --device nvme0
+	says 'does not distinguish root ports; this works here: uncore mem, uncore pcie --device nvme0$'
+	expect 0 "$UNCORE" --source "$sim" pcie --device nvme0 --timeout 10ms
+	refuses 3 "$UNCORE" --source "$sim" pcie --ddio --device nvme0
+	says 'this works here: uncore pcie --ddio, uncore pcie --device nvme0$'
+	refuses 3 "$UNCORE" --source "$SIM_ZEN4" pcie --ddio
+	says 'nothing on this machine can count it.*; this works here: uncore pcie$'
+	refuses 3 "$UNCORE" --source "$sim" latency --device nvme0
+	says 'this works here: uncore latency, uncore pcie --device nvme0$'
+	refuses 3 "$UNCORE" --source "$sim" stat -M memory.bandwidth --device nvme0 -n 1
+	says 'this works here: uncore pcie --device nvme0$'
+	refuses 3 "$UNCORE" --source "$sim" link --gpu 0
+	says 'this works here: uncore link, uncore pcie --device gpu$'
+	refuses 3 "$UNCORE" --source "$SIM_T410" mem --gpu 0
+	says 'this works here: uncore mem, uncore link --gpu 0$'
+	expect 0 "$UNCORE" --source "$SIM_T410" link --gpu 0 --timeout 10ms
+	refuses 3 "$UNCORE" --source "$SIM_ZEN4" pcie --device gpu
+	says 'root port .* is not counted: .*; this works here: uncore pcie$'
+	refuses 3 "$UNCORE" --source "$sim" pcie --device 'foo*'
+	says "has no PCI device 'foo\*'; 'uncore topo' shows its devices$"
 }

@@ -136,8 +136,7 @@ record() {
 
 # values ARGUMENTS...: "NAME PLACE VALUE" of each row
 values() {
-	expect 0 "$UNCORE" --source "$1" "${@:2}" -j
-	jq -r '"\(.name) \(.socket) \(.port) \(.value)"' <<<"$output"
+	"$UNCORE" --source "$1" "${@:2}" -j | jq -r '"\(.name) \(.socket) \(.port) \(.value)"'
 }
 
 @test "latencies of a socket, a node and a device, as with stat" {

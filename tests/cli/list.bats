@@ -197,7 +197,7 @@ answer() {
 	expect 2 "$UNCORE" --source sim:zen4 stat -M upi.bandwidth
 	says 'did you mean link.\*\?'
 	while read -r _ _ line; do
-		read -ra words <<<"$line"
+		eval "words=(${line/ -- COMMAND/})"
 		expect 0 "$UNCORE" "${words[@]}" --help
 		count=$((count + 1))
 	done < <(grep '^ *see: ' "$UNCORE_SOURCE_ROOT/data/names/words.yaml")

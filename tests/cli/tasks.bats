@@ -85,8 +85,8 @@ told() {
 	told 'uncore mem' imbalance
 	typed spr mem --per-channel
 	# CXL against DRAM
-	told "uncore stat -M '*cxl*'" cxl
-	told "uncore stat -M '*cxl*'" mem cxl
+	told 'for that use: uncore mem' cxl
+	told 'for that use: uncore mem' mem cxl
 	# A GPU over PCIe and C2C
 	told 'uncore pcie --device gpu' gpu
 	typed t410 pcie gpu
@@ -110,6 +110,8 @@ told() {
 	typed spr mem -I 20 -n 2
 	typed spr mem 0.02 2
 	told 'write --interval 2s or' mem --interval 2 --count 10
+	told 'write -I 2s or -I 2ms' mem -I 2 -n 10
+	typed spr mem -I 10ms -n 2
 	told 'uncore stat -I' -I 2000 -n 10
 	# As with perf
 	typed spr stat -a -e uncore_imc/cas_count_read/ -I 10 -- sleep 0.03
@@ -138,7 +140,7 @@ told() {
 	typed spr record again.db --duration 100ms --interval 10ms
 	expect 0 "$UNCORE" diff before.db again.db
 	# An alert above 80 %
-	told "uncore record --flight 60s --when 'memory.utilization>80%'" alert
+	told "uncore mem -I 1s --when 'memory.bandwidth > 40GB/s' --exec COMMAND" alert
 	typed spr record flight.db mem --flight 60s --when 'memory.utilization>80%' -I 10ms -n 3
 }
 
