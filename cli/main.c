@@ -212,9 +212,10 @@ static bool begins(const char *a, const char *b)
 }
 
 /* A word that is no command: the command that shows what the word means, the nearest command, or
- * all commands. `next` is the word behind it, or NULL. */
-static int unknown_command(struct cli *cli, const char *name, const char *next)
+ * all commands. The words behind it may say more: "which nvme". */
+static int unknown_command(struct cli *cli, const char *name, int argc, char **argv)
 {
+	const char *next = argc ? argv[0] : NULL;
 	auto_buffer text = {0};
 	bool answered;
 
@@ -227,9 +228,9 @@ static int unknown_command(struct cli *cli, const char *name, const char *next)
 				name);
 	buffer_printf(&text, "unknown command '%s'", name);
 	answered = guess_see(cli, text.data, name, next);
-	text.len = 0;
 	if (answered)
 		return CLI_USAGE;
+	text.len = 0;
 	for (int mistakes = 1; !text.len && mistakes <= (strlen(name) > 4 ? 2 : 1); mistakes++)
 		for (size_t i = 0; i < COMMAND_COUNT; i++)
 			if (guess_is_near(name, commands[i].name, mistakes) ||
@@ -246,7 +247,10 @@ static int unknown_command(struct cli *cli, const char *name, const char *next)
 		return CLI_USAGE;
 	}
 	buffer_printf(&text, "unknown command '%s'", name);
-	if (!guess_word(cli, text.data, name)) {
+	answered = guess_word(cli, text.data, name);
+	for (int i = 0; !answered && i < argc; i++)
+		answered = *argv[i] != '-' && guess_word(cli, text.data, argv[i]);
+	if (!answered) {
 		text.len = 0;
 		for (size_t i = 0; i < COMMAND_COUNT; i++)
 			buffer_printf(&text, "%s%s", i ? ", " : "", commands[i].name);
@@ -265,7 +269,7 @@ static int run_command(struct cli *cli, int argc, char **argv)
 		if (strcmp(name, commands[i].name) == 0)
 			cli->command = &commands[i];
 	if (!cli->command)
-		return unknown_command(cli, name, argc > 1 ? argv[1] : NULL);
+		return unknown_command(cli, name, argc - 1, argv + 1);
 	/* argp and getopt begin their errors with this. */
 	buffer_printf(&text, "uncore %s", name);
 	argv[0] = text.data;

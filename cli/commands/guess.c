@@ -65,6 +65,8 @@ static bool guess_device(struct cli *cli, const char *about, const char *word)
 {
 	const struct uncore_device *device;
 
+	if (!uncore_cpu_count(cli->u) && uncore_scan(cli->u))
+		return false;
 	if (uncore_device_find(cli->u, word, &device))
 		return false;
 	for (const struct command *c = cli->presets; c->name; c++)
@@ -90,7 +92,8 @@ bool guess_see(struct cli *cli, const char *about, const char *word, const char 
 	const struct uncore_words *known;
 	size_t length;
 
-	if (!cli->u && cli_open(cli) != CLI_OK)
+	/* Words need no scan, which a guess in an option must not wait for. */
+	if (!cli->u && cli_prepare(cli) != CLI_OK)
 		return true; /* it has said why */
 	known = uncore_words_find(cli->u, word);
 	if (!known || !known->see)
@@ -109,16 +112,25 @@ bool guess_see(struct cli *cli, const char *about, const char *word, const char 
 bool guess_word(struct cli *cli, const char *about, const char *word)
 {
 	const struct uncore_words *known;
+	size_t length = strlen(word);
+	char plain[32];
 
-	if (guess_see(cli, about, word, NULL))
-		return true;
+	if (!cli->u && cli_open(cli) != CLI_OK)
+		return true; /* it has said why */
 	known = uncore_words_find(cli->u, word);
-	if (!known)
-		return guess_device(cli, about, word);
-	if (!known->names)
+	if (guess_see(cli, about, word, NULL) || (!known && guess_device(cli, about, word)))
+		return true;
+	if (known && known->names)
+		cli_error("%s; for metrics of that: uncore list metrics %s", about, word);
+	if (known)
+		return known->names;
+	/* "socket1" is a socket. */
+	while (length && strchr("0123456789", word[length - 1]))
+		length--;
+	if (!word[length] || length >= sizeof(plain))
 		return false;
-	cli_error("%s; for metrics of that: uncore list metrics %s", about, word);
-	return true;
+	snprintf(plain, sizeof(plain), "%.*s", (int)length, word);
+	return guess_see(cli, about, plain, NULL);
 }
 
 /* ---- words of the output ---- */

@@ -310,7 +310,8 @@ static error_t take_option(struct parser *p, size_t i, char *arg, struct argp_st
 	if (o->type == OPTION_OUTPUT) {
 		snprintf(output, sizeof(output), "%s%s%s", o->name, arg ? "=" : "", arg ? arg : "");
 		if (!output_find(output))
-			argp_error(state, "%s: '%s' is not %s", name, arg, o->arg);
+			argp_error(state, "%s: '%s' is not %s; to write into a file use -o FILE",
+				   name, arg, o->arg);
 		cli_set_output(state, member, output);
 		return 0;
 	}
@@ -388,6 +389,14 @@ refuse_option(const struct parser *p, const struct argp_state *state, const char
 		similar_options(&near, p, name + 2, true);
 	if (is_long && !near.len)
 		similar_options(&near, p, name + 2, false);
+	if (!answer && !near.len && is_long) {
+		auto_buffer about = {0};
+
+		buffer_printf(&about, "%s%sthere is no option %s", file ? file : "",
+			      file ? ": " : "", name);
+		if (guess_see(p->cli, about.data, name + 2, NULL))
+			exit(CLI_USAGE);
+	}
 	if (answer)
 		buffer_printf(&text, ": %s", answer);
 	else if (near.len)

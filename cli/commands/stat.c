@@ -205,6 +205,26 @@ static void stat_interval(struct stat_options *o, char *arg, struct argp_state *
 	}
 }
 
+/* The output that the end of a file's name means; NULL: none. */
+static const struct output *output_of_file(const char *name)
+{
+	static const struct {
+		const char *end, *output;
+	} ends[] = {
+		{".csv", "csv"},     {".json", "json"}, {".jsonl", "json"},
+		{".ndjson", "json"}, {".html", "html"},
+	};
+	size_t length = strlen(name);
+
+	if (length > 4 && strcmp(name + length - 4, ".zst") == 0)
+		length -= 4;
+	for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++)
+		if (length > strlen(ends[i].end) && strncmp(name + length - strlen(ends[i].end),
+							    ends[i].end, strlen(ends[i].end)) == 0)
+			return output_find(ends[i].output);
+	return NULL;
+}
+
 /* An argument of a preset that is no time: a device, if its rows are of root ports. */
 static void take_word(struct stat_options *o, char *arg, struct argp_state *state)
 {
@@ -220,6 +240,10 @@ static void take_word(struct stat_options *o, char *arg, struct argp_state *stat
 		return;
 	}
 	buffer_printf(&about, "'%s' is not an interval", arg);
+	if (output_of_file(arg)) {
+		cli_error("%s; to write into this file: -o %s", about.data, arg);
+		exit(CLI_USAGE);
+	}
 	if (!guess_word(o->cli, about.data, arg))
 		argp_error(state, "'%s' is not an interval; put -- before a command", arg);
 	exit(CLI_USAGE);
@@ -276,26 +300,6 @@ static bool has_metrics(const struct stat_options *o)
 	return o->request.preset || o->request.preset_count || !o->request.query_count;
 }
 
-/* The output that the end of a file's name means; NULL: none. */
-static const struct output *output_of_file(const char *name)
-{
-	static const struct {
-		const char *end, *output;
-	} ends[] = {
-		{".csv", "csv"},     {".json", "json"}, {".jsonl", "json"},
-		{".ndjson", "json"}, {".html", "html"},
-	};
-	size_t length = strlen(name);
-
-	if (length > 4 && strcmp(name + length - 4, ".zst") == 0)
-		length -= 4;
-	for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++)
-		if (length > strlen(ends[i].end) && strncmp(name + length - strlen(ends[i].end),
-							    ends[i].end, strlen(ends[i].end)) == 0)
-			return output_find(ends[i].output);
-	return NULL;
-}
-
 static void check(void *into, struct argp_state *state)
 {
 	struct stat_options *o = into;
@@ -307,6 +311,12 @@ static void check(void *into, struct argp_state *state)
 		o->own->check(into, state);
 	if (!when->interval_ns)
 		when->interval_ns = when->interval_count ? NS_PER_S : o->default_interval_ns;
+	if (o->print.file && !strpbrk(o->print.file, "./") && output_find(o->print.file)) {
+		cli_error("-o: '%s' would be the name of a file: for this format write --%s, for "
+			  "the file -o ./%s",
+			  o->print.file, o->print.file, o->print.file);
+		exit(CLI_USAGE);
+	}
 	if (!output && o->print.file && !o->dry_run)
 		output = o->print.output = output_of_file(o->print.file);
 	for (const struct cli_option *row = options; row->doc; row++)

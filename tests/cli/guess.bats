@@ -131,7 +131,7 @@ same() {
 	answers 2 "^uncore: unknown command 'ddio'; for that use: uncore pcie --ddio$" ddio
 	answers 2 'uncore link$' upi
 	answers 2 'uncore pcie --device gpu$' gpu
-	answers 2 'uncore pcie$' nvme
+	answers 2 'uncore pcie --device nvme$' nvme
 	answers 2 'for that use: uncore mem$' cxl
 	answers 2 'uncore mem --per-node$' numa
 	answers 2 'uncore power$' watts
@@ -254,6 +254,17 @@ same() {
 			$stderr != *$'\n'* ]] || fail "$word: $stderr"
 	done
 	answers 2 'for that use: uncore top link$' watch link
+	# Words behind it, numbers, and words as options
+	answers 2 "^uncore: unknown command 'which'; for that use: uncore pcie --device nvme$" which nvme
+	answers 2 "for that use: uncore mem --per-socket$" mem socket1
+	answers 2 "^uncore: there is no option --numa; for that use: uncore mem --per-node$" mem --numa 0
+	answers 2 "for that use: uncore mem -I 1s --when" mem --alert 80%
+	answers 2 "for that use: uncore pcie --device nvme$" pcie --nvme
+	# The name of a format is no file, and a file no format.
+	answers 2 "^uncore: -o: 'json' would be the name of a file: for this format write --json, for the file -o ./json$" mem -o json
+	answers 2 "'out.csv' is not an interval; to write into this file: -o out.csv$" mem --csv out.csv
+	refuses 2 "$UNCORE" mem --csv=out.csv
+	says 'to write into a file use -o FILE'
 	answers 2 'for that use: uncore pcie -n 10 --csv=wide$' csv pcie
 	answers 2 'for that use: uncore record night.db mem$' log mem
 	answers 2 "'nvme0' is not an interval; for this device use: uncore pcie nvme0$" mem nvme0
@@ -265,7 +276,7 @@ suggested() {
 	sed -n "s/^    see: uncore //p" "$UNCORE_SOURCE_ROOT/data/names/words.yaml" | sort -u | sed -E '
 		s/-n 10/-n 2 -I 10ms/; s/-n 1$/& -I 10ms/; s/-I 1s/-n 1 -I 10ms/; s/COMMAND/true/; s/mem 2 10/mem 0.01 2/
 		s/^top$/top -n 1 -I 10ms/; s/^serve$/serve --port 0 --timeout 10ms/; s/^verify$/verify --help/
-		s/^record .*$/& -n 1 -I 10ms/; s/^stat$/stat --timeout 10ms/; s/^(--resctrl )?(mem|pcie|link|cache|power|latency|matrix)( --[a-z-]+( gpu)?)?$/& --timeout 10ms/'
+		s/^record .*$/& -n 1 -I 10ms/; s/^stat$/stat --timeout 10ms/; s/^(--resctrl )?(mem|pcie|link|cache|power|latency|matrix)( --[a-z-]+( (gpu|nic|nvme))?)?$/& --timeout 10ms/'
 }
 
 @test "the commands that words suggest exist and can be used" {
