@@ -31,6 +31,14 @@ static const struct {
 		"counts while a command runs"},
 	{"channel", "the rows of channels are those of --per-channel"},
 	{"channels", "the rows of channels are those of --per-channel"},
+	/* Letters of other programs */
+	{"c", "the number of intervals is -n N: uncore mem -n 10"},
+	{"d", "to end after a time write --duration 10s, to begin after a time -D 10s"},
+	{"i", "the interval is -I 2s, or an argument: uncore mem 2 10"},
+	{"p", "for a port write --port N, for a process uncore stat -- COMMAND"},
+	{"s", "one socket is --socket N, rows of all sockets --per-socket"},
+	{"t", "to end after a time write --duration 10s"},
+	{"T", "the time of day is --timestamp"},
 };
 
 /* ---- similar names ---- */

@@ -358,15 +358,16 @@ static error_t take_option(struct parser *p, size_t i, char *arg, struct argp_st
 	return 0;
 }
 
-/* Options whose names begin with the word, or (without `begin`) are near it. */
-static void similar_options(struct buffer *to, const struct parser *p, const char *word, bool begin)
+/* Options whose names are near the word; without mistakes those that begin with it. */
+static void similar_options(struct buffer *to, const struct parser *p, const char *word,
+			    int mistakes)
 {
 	for (size_t i = 0; i < p->count; i++) {
 		const char *name = p->options[i].name;
 
 		if (name && *p->options[i].doc &&
-		    (begin ? strncmp(name, word, strlen(word)) == 0
-			   : guess_is_near(word, name, strlen(word) > 4 ? 2 : 1)))
+		    (mistakes ? guess_is_near(word, name, mistakes)
+			      : strncmp(name, word, strlen(word)) == 0))
 			buffer_printf(to, "%s--%s", to->len ? " or " : "", name);
 	}
 }
@@ -384,18 +385,22 @@ refuse_option(const struct parser *p, const struct argp_state *state, const char
 	auto_buffer near = {0}, text = {0};
 
 	snprintf(name, sizeof(name), "%.*s", is_long ? (int)strcspn(word, "=") : 2, word);
-	answer = is_long ? guess_refused(name + 2) : NULL;
-	if (is_long)
-		similar_options(&near, p, name + 2, true);
-	if (is_long && !near.len)
-		similar_options(&near, p, name + 2, false);
-	if (!answer && !near.len && is_long) {
+	answer = guess_refused(name + 1 + is_long);
+	if (is_long && !answer)
+		similar_options(&near, p, name + 2, 0);
+	if (is_long && !answer && !near.len)
+		similar_options(&near, p, name + 2, 1);
+	if (is_long && !answer && !near.len) {
 		auto_buffer about = {0};
 
 		buffer_printf(&about, "%s%sthere is no option %s", file ? file : "",
 			      file ? ": " : "", name);
-		if (guess_see(p->cli, about.data, name + 2, NULL))
+		/* --per-dimm */
+		if (guess_see(p->cli, about.data,
+			      name + 2 + (strncmp(name, "--per-", 6) == 0 ? 4 : 0), NULL))
 			exit(CLI_USAGE);
+		if (strlen(name) > 6)
+			similar_options(&near, p, name + 2, 2);
 	}
 	if (answer)
 		buffer_printf(&text, ": %s", answer);

@@ -260,6 +260,11 @@ same() {
 	answers 2 "^uncore: there is no option --numa; for that use: uncore mem --per-node$" mem --numa 0
 	answers 2 "for that use: uncore mem -I 1s --when" mem --alert 80%
 	answers 2 "for that use: uncore pcie --device nvme$" pcie --nvme
+	answers 2 "for that use: uncore mem --per-channel$" mem --per-dimm
+	answers 2 "for that use: uncore mem 2 10$" mem --every 2s
+	answers 2 "^uncore: there is no option -i: the interval is -I 2s, or an argument" mem -i 2 -c 10
+	answers 2 "^uncore: there is no option -s: one socket is --socket N" mem -s 1
+	answers 2 "^uncore: there is no option -T: the time of day is --timestamp" mem -T
 	# The name of a format is no file, and a file no format.
 	answers 2 "^uncore: -o: 'json' would be the name of a file: for this format write --json, for the file -o ./json$" mem -o json
 	answers 2 "'out.csv' is not an interval; to write into this file: -o out.csv$" mem --csv out.csv
