@@ -97,7 +97,7 @@ to_closed() {
 
 @test "a closed pipe ends counting at once, without a message" {
 	run --separate-stderr bash -c '"$@" | head -n 1; exit "${PIPESTATUS[0]}"' _ \
-		timeout 20 "$UNCORE" --source "$SIM_T410" stat -M 'memory.*' -j -I 10
+		timeout 20 "$UNCORE" --source "$SIM_T410" stat -M 'memory.*' -j -I 10ms
 	no_sanitizer_report
 	[ "$status" -eq 1 ] || fail 'exit status'
 	# A busy machine may miss an interval.
