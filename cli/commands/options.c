@@ -358,7 +358,7 @@ static error_t take_option(struct parser *p, size_t i, char *arg, struct argp_st
 	return 0;
 }
 
-/* Options whose names are near the word; without mistakes those that begin with it. */
+/* Options with names that are near the word or, without mistakes, begin with it. */
 static void similar_options(struct buffer *to, const struct parser *p, const char *word,
 			    int mistakes)
 {
