@@ -17,7 +17,7 @@ const live = ((page, map) => {
 	const valueMarkup = (row) => `<b>${text(human(row.values.at(-1), row.unit))}</b>${word(row.quality.at(-1))}`;
 	function shareMarkup(row) {
 		const v = row.values.at(-1), share = row.ceiling > 0 && finite(v) ? v / row.ceiling : null;
-		return share === null ? "" : `<span class="share"><svg viewBox="0 0 100 4" preserveAspectRatio="none" aria-hidden="true"><rect class="${share > 0.8 ? "high" : ""}" ` +
+		return share === null ? "" : `<span class="share"><svg viewBox="0 0 100 4" preserveAspectRatio="none" aria-hidden="true"><rect class="${share >= map.limits.bad ? "high" : ""}" ` +
 			`width="${(Math.min(Math.max(share, 0), 1) * 100).toFixed(1)}" height="4"/></svg> <small>${(share * 100).toFixed(0)} %</small></span>`;
 	}
 
@@ -318,6 +318,7 @@ const live = ((page, map) => {
 		const {data, machine} = state;
 		state.model = map.model(state.screen ?? {views: [], lines: []}, data.rows, machine.topology);
 		map.nameRows(state.model, data.rows);
+		byId("key").innerHTML = map.key();
 	}
 
 	// Begins again: another run of the server has other rows and numbers. If it only counts something else, what was counted
@@ -501,7 +502,6 @@ const live = ((page, map) => {
 				choose(go.dataset.place);
 		});
 		state.draw = map.follow(byId("map"), () => state.data?.intervals.length && state.model, state.map, choose);
-		byId("key").innerHTML = map.key();
 		byId("search").oninput = filter;
 		byId("search").onkeydown = ({key}) => {
 			const [first] = state.map.found ?? [];

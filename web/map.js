@@ -5,8 +5,9 @@
 "use strict";
 const map = ((page) => {
 	const {text, finite, human} = page;
-	const IDLE_SHARE = 0.001, IDLE_BANDWIDTH = 100e3, IDLE_INTERVALS = 10; // the first two as in cli/output/screen.c
-	const BUSY = 0.5, HOT = 0.8; // shares of a ceiling: the limits of the colours, as in bare uncore and top
+	// The same limits as in bare uncore and top: the screen has them. Shares of a ceiling for colours; what is idle.
+	const limits = {warn: 0.5, bad: 0.8, idle_share: 0.001, idle_bandwidth: 100e3};
+	const IDLE_INTERVALS = 10;
 	const ONE_COLUMN = 720, BETWEEN = 150, GAP = 24, PAD = 14, BOX = 122, BARS = 72;
 
 	// ---- numbers of a line ----
@@ -40,7 +41,7 @@ const map = ((page) => {
 	function isIdle(line) {
 		const rows = ["in", "out", "total"].map((name) => line.cells[name]).filter(Boolean);
 		return rows.every((row) => {
-			const most = row.ceiling > 0 ? row.ceiling * IDLE_SHARE : IDLE_BANDWIDTH;
+			const most = row.ceiling > 0 ? row.ceiling * limits.idle_share : limits.idle_bandwidth;
 			return (row.now !== undefined ? [row.now] : row.values.slice(-IDLE_INTERVALS)).every((v) => finite(v) && v < most);
 		});
 	}
@@ -60,6 +61,8 @@ const map = ((page) => {
 
 	// Joins the lines with their rows, and sorts them by socket.
 	function model(screen, rows, topology) {
+		for (const name of Object.keys(limits))
+			limits[name] = screen[name] ?? limits[name];
 		const lines = screen.lines.map((line, i) => ({...line, i, view: screen.views[line.view], below: [],
 			cells: Object.fromEntries(Object.entries(line.rows).map(([name, row]) => [name, rows[row]]))}));
 		for (const line of lines)
@@ -115,8 +118,8 @@ const map = ((page) => {
 
 	// ---- shapes ----
 
-	const tint = (share) => !finite(share) ? "sx" : share < BUSY ? "s0" : share < HOT ? "s1" : "s2";
-	const thick = (v) => finite(v) && v >= IDLE_BANDWIDTH ? Math.min(22, 1.5 + Math.sqrt(v / 1e9) * 2.4) : 1;
+	const tint = (share) => !finite(share) ? "sx" : share < limits.warn ? "s0" : share < limits.bad ? "s1" : "s2";
+	const thick = (v) => finite(v) && v >= limits.idle_bandwidth ? Math.min(22, 1.5 + Math.sqrt(v / 1e9) * 2.4) : 1;
 	const percent = (share) => finite(share) ? `${(share * 100).toFixed(share < 0.0995 ? 1 : 0)} %` : "";
 	const n = (v) => Math.round(v * 10) / 10;
 
@@ -326,8 +329,10 @@ const map = ((page) => {
 		return `<svg class="map" width="${width}" height="${n(y)}" viewBox="0 0 ${width} ${n(y)}" role="group" aria-label="Map of the machine">${out}</svg>`;
 	}
 
-	const KEY = [["s0", `under ${BUSY * 100} % of the ceiling`], ["s1", `${BUSY * 100} to ${HOT * 100} %`], ["s2", `${HOT * 100} % and more`], ["sx", "no ceiling known"]];
-	const key = () => `<p class="map-key">${KEY.map(([c, what]) => `<span><svg width="18" height="8" aria-hidden="true"><rect class="${c}" width="18" height="8" rx="3"/></svg>` +
+	const number = (share) => `${+(share * 100).toPrecision(3)} %`;
+	const colours = () => [["s0", `under ${number(limits.warn)} of the ceiling`], ["s1", `${+(limits.warn * 100).toPrecision(3)} to ${number(limits.bad)}`], ["s2", `${number(limits.bad)} and more`],
+		["sx", "no ceiling known"]];
+	const key = () => `<p class="map-key">${colours().map(([c, what]) => `<span><svg width="18" height="8" aria-hidden="true"><rect class="${c}" width="18" height="8" rx="3"/></svg>` +
 		`${what}</span>`).join("")}<span><svg width="18" height="8" aria-hidden="true"><rect class="track" width="18" height="8"/>${hatch(0, 0, 18, 8)}</svg>suspect</span>` +
 		`<span><b>?</b> which counter counts this device is uncertain</span>` +
 		`<span>width: traffic</span><span>↓ to the device</span><span>↑ from the device</span><span>bars: GB/s, writes lighter</span></p>`;
@@ -573,7 +578,7 @@ const map = ((page) => {
 	page.hooks.push(report);
 
 	return {model, draw, key, chartsOf, titleOf, numbers, search, nameRows, follow, morph, hottest, linesOf, nameOf, valueOf, shareOf, shareOfRow, trafficOf, worst, moves, isIdle, isWhole, brief, percent,
-		giga, HOT, IDLE_BANDWIDTH};
+		giga, limits};
 })(typeof page === "object" ? page : require("./page.js"));
 if (typeof document !== "object")
 	module.exports.map = map;

@@ -3,7 +3,7 @@
 // They know lines, views and columns, and no metric.
 "use strict";
 ((page, map) => {
-	const {text, finite} = page, {nameOf, valueOf, shareOf, shareOfRow, trafficOf, worst, moves, isIdle, isWhole, brief, HOT, IDLE_BANDWIDTH} = map;
+	const {text, finite} = page, {nameOf, valueOf, shareOf, shareOfRow, trafficOf, worst, moves, isIdle, isWhole, brief, limits} = map;
 
 	const percent = (share) => map.percent(share).replace(" ", "\u00a0"); // a number and its unit stay on one line
 
@@ -56,7 +56,7 @@
 		const [i, o] = whole ? [valueOf(whole.cells.in), valueOf(whole.cells.out)] : [], parts = [];
 		const total = whole ? trafficOf(whole) : sum(all.map(of)), [first] = all.length > 1 ? most(all, of) : [];
 		const peak = finite(share) ? `; <b>${percent(share)}</b> of the peak` : all.some((each) => each.sum && finite(shareOf(each.sum))) ? "" : "; the peak is unknown";
-		parts.push(`${amount(total, "B/s")}${finite(i) && finite(o) && i + o > IDLE_BANDWIDTH ? `, ${percent(i / (i + o))} read` : ""}${peak}.`);
+		parts.push(`${amount(total, "B/s")}${finite(i) && finite(o) && i + o > limits.idle_bandwidth ? `, ${percent(i / (i + o))} read` : ""}${peak}.`);
 		if (first) {
 			const nodes = first.s.about?.nodes ?? [], name = `socket ${first.s.id}${nodes.length ? ` (node ${page.ranges(nodes)})` : ""}`, own = first.sum ? shareOf(first.sum) : null;
 			parts.push(`Most on ${first.sum ? link(first.sum, name) : name}: ${amount(of(first), "B/s")}${finite(own) ? `, ${percent(own)} of its peak` : ""}.`);
@@ -71,7 +71,7 @@
 	}
 
 	function deviceFact(devices) {
-		const busy = most(devices.filter((line) => !isIdle(line)), trafficOf), near = most(devices, shareOf).filter((line) => shareOf(line) >= HOT);
+		const busy = most(devices.filter((line) => !isIdle(line)), trafficOf), near = most(devices, shareOf).filter((line) => shareOf(line) >= limits.bad);
 		if (!busy.length)
 			return "All are idle.";
 		const known = devices.some((line) => finite(shareOf(line)));

@@ -351,6 +351,10 @@ equal() {
 		line(2, "port", "eth0", null, {in: row(12e9, 50e9), out: row(0, 50e9)});
 		line(2, "port", "sda", null, {in: row(null, null, ["unavailable", "division by zero: no events in this interval"]), out: row(0, 10e9)});
 		const views = [["memory", "Memory"], ["cxl", "CXL memory"], ["devices", "Devices"]].map(([name, title], i) => ({name, title, screen: i < 2 ? "memory" : "pcie", columns}));
+		const limits = {...picture.limits}, other = picture.model({views, lines, warn: 0.6, bad: 0.96}, rows, null);
+		if (!/under 60 % of.*60 to 96 %.*96 % and more/.test(picture.key()) || /Near the ceiling/.test(picture.words(other)))
+			throw new Error("limits of the screen");
+		Object.assign(picture.limits, limits);
 		const said = picture.words(picture.model({views, lines}, rows, {sockets: [{id: 0, cpus: [0], nodes: [0]}]})).replace(/<[^>]*>/g, "").replace(/\u00a0/g, " ");
 		for (const part of ["Hottest nvme1: 9.50 GB/s read, 95 % of its peak.", "Memory 40.0 GB/s, 75 % read; 50 % of the peak. Moves nothing: Channel 2, Channel 3.",
 			"CXL memory 4.00 GB/s, 75 % read; the peak is unknown.", "eth0 moves most: 12.0 GB/s in both directions; 12.0 GB/s read, 24 % of its link. Near the ceiling of the link: nvme1, 95 %; nvme0, 81 %.",
