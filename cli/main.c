@@ -154,7 +154,7 @@ static const struct command commands[] = {
 	 .output = "links", .recorded = true, .view = &link_ends,
 	 .without = "port device address per-port per-channel sort"},
 	{"cache", "System-level caches and the fabric", .run = cmd_stat,
-	 .metrics = "cache.*,fabric.*",
+	 .metrics = "cache.*,fabric.*", .output = "cache",
 	 .without = "gpu link port device address per-port per-channel sort"},
 	{"power", "Power, clocks of the uncore and temperatures", .run = cmd_stat,
 	 .metrics = "power.package,power.memory,power.cores,power.graphics,power.platform,"

@@ -493,23 +493,34 @@ enum uncore_column {
 	UNCORE_COLUMN_TOTAL,
 	UNCORE_COLUMN_SHARE, /* of a ceiling, where a metric counts the share itself */
 	UNCORE_COLUMN_LATENCY,
-	UNCORE_COLUMNS
+	UNCORE_COLUMNS, /* those of a picture; a table can have more of them: */
+	UNCORE_COLUMN_MORE = UNCORE_COLUMNS,
+	UNCORE_COLUMN_LAST = UNCORE_COLUMN_MORE + 8,
+	UNCORE_TABLE_COLUMNS
 };
 
 /* The views of the catalogue, in the order in which they are shown. 0: out of memory. */
 size_t uncore_view_count(struct uncore *u);
 const struct uncore_view *uncore_view_at(const struct uncore *u, size_t i);
-const char *uncore_view_name(const struct uncore_view *v);   /* "devices" */
-const char *uncore_view_title(const struct uncore_view *v);  /* "Devices" */
-const char *uncore_view_screen(const struct uncore_view *v); /* the screen that shows it: "pcie" */
+const char *uncore_view_name(const struct uncore_view *v);  /* "devices" */
+const char *uncore_view_title(const struct uncore_view *v); /* "Devices" */
+/* The screen that shows it: "pcie". NULL: only a table does, which may have metrics of a screen. */
+const char *uncore_view_screen(const struct uncore_view *v);
+/* The table that shows it: "latency", or that of its screen. */
+const char *uncore_view_table(const struct uncore_view *v);
 /* "TO DEVICE"; NULL: the view does not have this column. */
 const char *uncore_view_column_title(const struct uncore_view *v, enum uncore_column column);
+/* What a metric of the column SHARE is a share of, for a legend. NULL: there is no such metric. */
+const char *uncore_view_column_about(const struct uncore_view *v, enum uncore_column column);
 
-/* Where a metric is shown. If a place has several metrics of a column, the one with the lowest
- * *rank is shown. *number: 3 in "link.3.in.bandwidth", -1 without a number; each number has a line
- * of its own. -ENOENT: no view has the metric; -ENOMEM. */
+/* Where a screen shows a metric. If a place has several metrics of a column, the one with the
+ * lowest *rank is shown. *number: 3 in "link.3.in.bandwidth", -1 without a number; each number has
+ * a line of its own. -ENOENT: no view has the metric; -ENOMEM. */
 int uncore_view_find(struct uncore *u, const char *metric, const struct uncore_view **view,
 		     enum uncore_column *column, unsigned *rank, int *number);
+/* The same for one view. False: it does not have the metric. */
+bool uncore_view_has(const struct uncore_view *v, const char *metric, enum uncore_column *column,
+		     unsigned *rank, int *number);
 
 /* ---- memory: its peak bandwidth ---------------------------------------------------- */
 

@@ -608,9 +608,36 @@ const char *uncore_view_screen(const struct uncore_view *v)
 	return v->screen;
 }
 
+const char *uncore_view_table(const struct uncore_view *v)
+{
+	return v->table ? v->table : v->screen;
+}
+
 const char *uncore_view_column_title(const struct uncore_view *v, enum uncore_column column)
 {
-	return v->columns[column].title;
+	const struct unc_view_column *c = unc_view_column(v, (int)column);
+
+	return c ? c->title : NULL;
+}
+
+const char *uncore_view_column_about(const struct uncore_view *v, enum uncore_column column)
+{
+	const struct unc_view_column *c = unc_view_column(v, (int)column);
+
+	return c ? c->about : NULL;
+}
+
+bool uncore_view_has(const struct uncore_view *v, const char *metric, enum uncore_column *column,
+		     unsigned *rank, int *number)
+{
+	struct unc_view_cell cell;
+
+	if (!unc_view_has(v, metric, &cell))
+		return false;
+	*column = cell.column;
+	*rank = cell.rank;
+	*number = cell.number;
+	return true;
 }
 
 int uncore_view_find(struct uncore *u, const char *metric, const struct uncore_view **view,

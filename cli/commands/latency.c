@@ -415,9 +415,10 @@ int cmd_latency(struct cli *cli, int argc, char **argv)
 	if (!request->when.interval_ns && !request->when.timeout_ns && !request->when.command &&
 	    !cli_replays(cli))
 		request->when.timeout_ns = NS_PER_S;
+	o.stat.print.table = output_find("latency");
 	if (!o.stat.print.output)
 		o.stat.print.output =
-			output_find(o.ibs || request->query_count ? "text" : "latencies");
+			o.ibs || request->query_count ? output_find("text") : o.stat.print.table;
 	request->viewed = true;
 	status = cli_open(cli);
 	if (!status && o.ibs)

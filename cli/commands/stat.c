@@ -489,6 +489,15 @@ int stat_count(struct cli *cli, struct stat_options *o, struct sink *sink)
 	return status;
 }
 
+/* The levels of the table that text would have: the rows are the same in all forms. */
+static unsigned levels_of(const struct cli *cli, const struct stat_options *o)
+{
+	const struct output *table = o->print.table;
+	bool other = o->request.query_count || o->request.sample_ns || cli->resctrl;
+
+	return !other && table && table->levels >> o->request.level & 1 ? table->levels : 0;
+}
+
 int stat_run(struct cli *cli, struct stat_options *o)
 {
 	struct print p;
@@ -496,7 +505,7 @@ int stat_run(struct cli *cli, struct stat_options *o)
 	/* Before the sink, which has a total of intervals. */
 	if (cli->replay && cli->replay->show && !o->request.when.interval_ns)
 		o->request.when.interval_ns = cli->replay->interval_ns;
-	o->request.levels = o->print.output->levels;
+	o->request.levels = levels_of(cli, o);
 	o->request.extra = o->print.output->extra;
 	o->print.about = machine_document;
 	print_init(&p, cli, &o->request, &o->print);

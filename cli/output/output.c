@@ -13,7 +13,6 @@
 
 const struct output outputs[] = {
 	{"text", .window = text_output_window},
-	{"latencies", .window = latencies_output_window},
 	{"csv", 0,
 	 "CSV with a header line; wide: a line for each interval, a column for each value",
 	 .record = csv_output_record, .form = "wide"},
@@ -22,12 +21,17 @@ const struct output outputs[] = {
 	 .document = json_output_document},
 	{"html", 0, "A page for a browser: charts over time, the machine, findings",
 	 .begin = html_output_begin, .window = html_output_window, .extra = true},
-	{"memory", .window = view_output_window, .view = &memory_view, .sorts = memory_sorts,
+	/* Tables of data/names/views.yaml. */
+	{"memory", .window = grid_output_window, .sorts = grid_sorts,
 	 .levels = 1u << UNCORE_LEVEL_MACHINE | 1u << UNCORE_LEVEL_SOCKET |
 		   1u << UNCORE_LEVEL_NODE | 1u << UNCORE_LEVEL_CHANNEL},
-	{"links", .window = view_output_window, .view = &links_view,
+	{"links", .window = grid_output_window,
 	 .levels = 1u << UNCORE_LEVEL_MACHINE | 1u << UNCORE_LEVEL_SOCKET |
 		   1u << UNCORE_LEVEL_INSTANCE},
+	{"latency", .window = grid_output_window,
+	 .levels = 1u << UNCORE_LEVEL_MACHINE | 1u << UNCORE_LEVEL_SOCKET},
+	{"cache", .window = grid_output_window,
+	 .levels = 1u << UNCORE_LEVEL_MACHINE | 1u << UNCORE_LEVEL_SOCKET},
 	{"ports", .window = view_output_window, .view = &ports_view, .sorts = ports_sorts},
 	{"ddio", .window = view_output_window, .view = &ddio_view},
 	{"check", .window = check_output_window},
@@ -52,6 +56,8 @@ void out_free(struct out *out)
 	table_free(&out->table);
 	table_free(&out->below);
 	buffer_free(&out->said);
+	grids_free(out->grids);
+	out->grids = NULL;
 	windows_free(out->html.next);
 	buffer_free(&out->html.quality);
 	free(out->rows);

@@ -17,6 +17,7 @@
 #include "uncore.h"
 
 struct out;
+struct grids;
 struct windows;
 
 /* An output for programs has `record`, an output for people only `window`. With both, it has one
@@ -91,10 +92,12 @@ struct out {
 	struct frame frame;
 	char date[DATE_ROOM]; /* the date of its end */
 	struct buffer *to;
-	bool labelled;             /* the warning of a simulation is printed */
-	bool begun;                /* a window has been printed */
-	int status;                /* exit status that follows from the last window */
-	struct table table, below; /* kept for all windows, so that columns keep their widths */
+	bool labelled; /* the warning of a simulation is printed */
+	bool begun;    /* a window has been printed */
+	int status;    /* exit status that follows from the last window */
+	/* Kept for all windows, so that columns keep their widths: */
+	struct table table, below;
+	struct grids *grids;
 	/* Columns of the table that are metrics: make_columns() in view.c. */
 	struct table_column columns[TABLE_COLUMNS + 1];
 	struct out_metric {
@@ -153,6 +156,17 @@ bool out_has_namesake(const struct out *out, const struct uncore_row *row);
 bool out_same_query(const struct uncore_row *a, const struct uncore_row *b);
 void out_place_cell(struct table *t, const struct uncore_row_place *place);
 
+/* Puts a cell with what two rows of sums per second counted while the command ran. One of them may
+ * be NULL. */
+void out_amount(const struct out *out, struct table *t, const struct uncore_row *a,
+		const struct uncore_row *b);
+/* The rows of the window, for the lines of a table or (NULL) of screens. */
+struct screen_rows out_screen_rows(const struct out *out, const char *table);
+
+/* ---- grid.c ---- */
+
+void grids_free(struct grids *g);
+
 /* ---- ports.c ---- */
 
 /* Whether two rows have the same port, or the same place where there is no port. PMUs of several
@@ -186,9 +200,9 @@ void json_output_document(json_t *document, struct buffer *to);
 void html_output_begin(struct out *out, json_t *about);
 void html_output_window(struct out *out);
 void text_output_window(struct out *out);
-void latencies_output_window(struct out *out);
+void grid_output_window(struct out *out);
 void view_output_window(struct out *out);
-extern const char *const ports_sorts[], *const memory_sorts[];
+extern const char *const ports_sorts[], *const grid_sorts[];
 void check_output_window(struct out *out);
 void ends_output_window(struct out *out);
 void ends_add_fields(const struct out *out, const struct uncore_row *row, struct field *fields,

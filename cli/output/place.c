@@ -26,7 +26,20 @@ const struct place_member place_members[PLACE_COUNT] = {
 	[PLACE_CPU] = {"cpu", false, NULL},
 	[PLACE_DEVICE] = {"device", false, NULL},
 	[PLACE_NAMES] = {"names", true, NULL},
+	[PLACE_LEVEL] = {"level", true, NULL},
 };
+
+static const char *level_of(const struct uncore_row_place *place)
+{
+	return place->port                                      ? "port"
+	       : place->pmu && uncore_pmu_is_device(place->pmu) ? "device"
+	       : place->channel >= 0                            ? "channel"
+	       : place->pmu                                     ? "pmu"
+	       : place->cpu >= 0                                ? "cpu"
+	       : place->node >= 0                               ? "node"
+	       : place->socket >= 0                             ? "socket"
+								: "machine";
+}
 
 struct value place_value(const struct uncore_row_place *place, enum place_index member)
 {
@@ -53,6 +66,8 @@ struct value place_value(const struct uncore_row_place *place, enum place_index 
 		return value_text(place->port     ? place->port->below
 				  : place->device ? place->device->names
 						  : NULL);
+	case PLACE_LEVEL:
+		return value_text(level_of(place));
 	default:
 		return value_none();
 	}

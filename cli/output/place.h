@@ -20,6 +20,7 @@ enum place_index {
 	PLACE_PLACED, /* new members are added from here on: their fields end a record */
 	PLACE_DEVICE = PLACE_PLACED,
 	PLACE_NAMES, /* of the device, or of those below the port */
+	PLACE_LEVEL, /* "channel": sums over channels have other levels */
 	PLACE_COUNT,
 };
 

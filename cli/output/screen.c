@@ -27,7 +27,7 @@ const char *screen_kind_name(enum screen_kind kind)
 /* What is known of a line only while lines are made. */
 struct draft {
 	struct screen_line line;
-	unsigned ranks[UNCORE_COLUMNS];
+	unsigned ranks[UNCORE_TABLE_COLUMNS];
 	const char *metric; /* of its first row */
 	size_t view, at;    /* the number of its view; its number in the screen */
 	const struct draft *above;
@@ -83,16 +83,34 @@ static size_t view_number(struct uncore *u, const struct uncore_view *view)
 	return i;
 }
 
+/* The view that shows the metric; NULL: none. */
+static const struct uncore_view *find_view(const struct maker *m, const char *metric,
+					   enum uncore_column *column, unsigned *rank, int *number)
+{
+	const struct uncore_view *view = NULL;
+
+	if (!m->rows->table)
+		return uncore_view_find(m->u, metric, &view, column, rank, number) < 0 ? NULL
+										       : view;
+	for (size_t i = 0; i < uncore_view_count(m->u); i++) {
+		view = uncore_view_at(m->u, i);
+		if (strcmp(uncore_view_table(view), m->rows->table) == 0 &&
+		    uncore_view_has(view, metric, column, rank, number))
+			return view;
+	}
+	return NULL;
+}
+
 static void take_row(struct maker *m, size_t i)
 {
 	const struct uncore_row *row = m->rows->at(m->rows->context, i);
-	const struct uncore_view *view;
 	enum uncore_column column;
 	struct draft *d = m->drafts;
 	unsigned rank;
 	int number;
+	const struct uncore_view *view = find_view(m, row->query->name, &column, &rank, &number);
 
-	if (uncore_view_find(m->u, row->query->name, &view, &column, &rank, &number) < 0)
+	if (!view)
 		return;
 	while (d < m->drafts + m->count && !same_line(d, view, number, row->place))
 		d++;
@@ -109,7 +127,7 @@ static void take_row(struct maker *m, size_t i)
 				    .metric = row->query->name,
 				    .view = view_number(m->u, view),
 				    .at = SCREEN_NONE};
-		for (int k = 0; k < UNCORE_COLUMNS; k++)
+		for (int k = 0; k < UNCORE_TABLE_COLUMNS; k++)
 			d->line.rows[k] = SCREEN_NONE;
 	}
 	/* In a recording a row of the level that is asked for may lack what ports have. */
@@ -124,9 +142,12 @@ static void take_row(struct maker *m, size_t i)
 
 static bool has_traffic(const struct draft *d)
 {
-	return d->line.rows[UNCORE_COLUMN_IN] != SCREEN_NONE ||
-	       d->line.rows[UNCORE_COLUMN_OUT] != SCREEN_NONE ||
-	       d->line.rows[UNCORE_COLUMN_TOTAL] != SCREEN_NONE;
+	bool any = false;
+
+	for (int k = 0; k < UNCORE_TABLE_COLUMNS; k++)
+		any |= (k <= UNCORE_COLUMN_TOTAL || k >= UNCORE_COLUMN_MORE) &&
+		       d->line.rows[k] != SCREEN_NONE;
+	return any;
 }
 
 static bool is_sum(const struct draft *d)
@@ -164,7 +185,8 @@ static bool sums_ports(const struct maker *m, const struct draft *d)
 	return ports;
 }
 
-/* The number of lines of this kind in the view and on the socket. */
+/* The number of lines of this kind in the view and on the socket, with the same role and
+ * number. */
 static size_t siblings(const struct maker *m, const struct draft *d, enum screen_kind kind)
 {
 	size_t count = 0;
@@ -172,7 +194,9 @@ static size_t siblings(const struct maker *m, const struct draft *d, enum screen
 	for (size_t i = 0; i < m->count; i++)
 		count += !m->drafts[i].dropped && m->drafts[i].view == d->view &&
 			 m->drafts[i].line.kind == kind &&
-			 m->drafts[i].line.place->socket == d->line.place->socket;
+			 m->drafts[i].line.place->socket == d->line.place->socket &&
+			 m->drafts[i].line.number == d->line.number &&
+			 cli_same(m->drafts[i].line.place->role, d->line.place->role);
 	return count;
 }
 
@@ -191,18 +215,34 @@ static bool has_devices(const struct maker *m, const struct draft *d)
 	return false;
 }
 
+/* Whether the view has such a line for the number. */
+static bool has_kind(const struct maker *m, const struct draft *d, enum screen_kind kind)
+{
+	for (size_t i = 0; i < m->count; i++)
+		if (m->drafts[i].view == d->view && m->drafts[i].line.kind == kind &&
+		    m->drafts[i].line.number == d->line.number)
+			return true;
+	return false;
+}
+
 /* Whether another line has the same numbers: a channel has one beside its PMU, the only PMU of a
  * socket is the socket, and the only socket the machine. */
 static bool is_double(const struct maker *m, const struct draft *d)
 {
-	if (is_sum(d) && (sums_devices(m, d) || sums_ports(m, d)))
+	if (is_sum(d) &&
+	    ((sums_devices(m, d) && (!m->rows->table || has_kind(m, d, SCREEN_DEVICE))) ||
+	     sums_ports(m, d)))
 		return true;
+	/* "Link 3" of all sockets is no place. */
+	if (d->line.kind == SCREEN_MACHINE && d->line.number >= 0)
+		return m->rows->table && has_kind(m, d, SCREEN_SOCKET);
 	if (d->line.kind == SCREEN_SOCKET)
-		return uncore_socket_count(m->u) == 1;
+		return !m->rows->table && uncore_socket_count(m->u) == 1;
 	if (d->line.kind != SCREEN_UNIT)
 		return false;
 	return siblings(m, d, SCREEN_CHANNEL) ||
-	       (!d->line.place->role && siblings(m, d, SCREEN_UNIT) == 1 && !has_devices(m, d));
+	       ((m->rows->table || !d->line.place->role) && siblings(m, d, SCREEN_UNIT) == 1 &&
+		!has_devices(m, d));
 }
 
 /* ---- the tree ---- */
@@ -301,6 +341,7 @@ static void put_number(struct buffer *label, const char *metric, int number)
 		      number);
 }
 
+/* `above` NULL: the line does not stand below another one. */
 static void put_place(const struct maker *m, struct buffer *label, const struct draft *d,
 		      const struct draft *above)
 {
@@ -342,7 +383,8 @@ static void put_detail(struct buffer *detail, const struct draft *d, const char 
 		link_text(link, sizeof(link), port);
 		buffer_printf(detail, ", %s", link);
 	} else if (d->line.kind == SCREEN_UNIT && d->line.place->pmu &&
-		   strcmp(label, uncore_pmu_name(d->line.place->pmu)) != 0) {
+		   strncmp(label, uncore_pmu_name(d->line.place->pmu),
+			   strlen(uncore_pmu_name(d->line.place->pmu))) != 0) {
 		buffer_printf(detail, "%s%s%s", detail->len ? ", " : "",
 			      uncore_pmu_name(d->line.place->pmu),
 			      d->line.uncertain ? " (uncertain)" : "");
@@ -365,7 +407,7 @@ static void put_label(struct maker *m, struct draft *d, const struct draft *abov
 	if (d->line.kind == SCREEN_PORT || d->line.kind == SCREEN_UNIT)
 		put_devices(m, d, &label);
 	if (!label.len)
-		put_place(m, &label, d, above);
+		put_place(m, &label, d, m->rows->table ? NULL : above);
 	if (d->line.number >= 0)
 		put_number(&label, d->metric, d->line.number);
 	d->line.label = clean(&label);

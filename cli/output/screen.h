@@ -34,8 +34,8 @@ struct screen_line {
 	char *detail; /* "Samsung PM9A3, 0000:17:00.0", "8 GT/s x4"; "": none */
 	const struct uncore_row_place *place; /* of its first row; borrowed */
 	const struct uncore_device *device;   /* the root port, or the device; NULL: none */
-	bool uncertain;              /* which PMU counts the devices in the label is uncertain */
-	size_t rows[UNCORE_COLUMNS]; /* row numbers; SCREEN_NONE: no such metric */
+	bool uncertain; /* which PMU counts the devices in the label is uncertain */
+	size_t rows[UNCORE_TABLE_COLUMNS]; /* row numbers; SCREEN_NONE: no such metric */
 };
 
 struct screen {
@@ -51,6 +51,8 @@ struct screen_rows {
 	screen_row_at *at;
 	const void *context; /* of `at` */
 	size_t count;
+	/* Lines of the views of this table, each sum as well; NULL: of the views of screens. */
+	const char *table;
 };
 
 /* Makes the lines of rows. The machine, and the places of the rows, must stay until

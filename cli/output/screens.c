@@ -15,11 +15,6 @@
 #define LINES_LEAST 4  /* of a view, if there is room */
 #define BLOCKS_MOST 32
 
-static const struct uncore_row *row_at(const void *context, size_t i)
-{
-	return ((const struct out *)context)->rows[i].row;
-}
-
 static void put_share(struct table *t, double share)
 {
 	int full = share >= 1 ? BAR_CELLS : (int)(share * BAR_CELLS + 0.5);
@@ -367,7 +362,7 @@ static void put_dropped(struct out *out, const struct screen *s, const struct bl
  * be seen at once. */
 void screens_output_window(struct out *out)
 {
-	const struct screen_rows rows = {row_at, out, out->row_count};
+	const struct screen_rows rows = out_screen_rows(out, NULL);
 	const size_t height = terminal_rows() ? terminal_rows() - 1 : PLAIN_LINES;
 	struct buffer *to = out->to;
 	struct block blocks[BLOCKS_MOST];

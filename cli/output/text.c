@@ -7,6 +7,7 @@
 
 #include "base/cli.h"
 #include "output/output.h"
+#include "output/screen.h"
 
 /* ---- parts that text outputs share ---- */
 
@@ -107,6 +108,20 @@ void out_share(struct table *t, double share)
 		table_cell(t, "%s", "");
 }
 
+/* "6.400 G/s". Returns h->text. */
+static const char *human_frequency(struct human *h, double value)
+{
+	char unit[sizeof(h->unit)];
+	size_t prefix;
+
+	human_value(h, value, "Hz");
+	prefix = strlen(h->unit) > strlen("Hz") ? strlen(h->unit) - strlen("Hz") : 0;
+	snprintf(unit, sizeof(unit), "%.*s/s", prefix ? (int)prefix : 1, prefix ? h->unit : "1");
+	snprintf(h->text, sizeof(h->text), "%s%s%s", h->number, isfinite(value) ? " " : "",
+		 isfinite(value) ? unit : "");
+	return h->text;
+}
+
 void out_value(struct table *t, const struct uncore_row *row)
 {
 	const char *color = row ? color_of(row->quality) : "";
@@ -117,7 +132,10 @@ void out_value(struct table *t, const struct uncore_row *row)
 		table_cell(t, "%s", "");
 		return;
 	}
-	human_value(&h, row->value, row->query->unit);
+	if (strcmp(row->query->unit, "1/s") == 0)
+		human_frequency(&h, row->value);
+	else
+		human_value(&h, row->value, row->query->unit);
 	table_cell(t, "%s%s%s%s%s", color, h.text, *mark ? " " : "", mark, *color ? COLOR_END : "");
 }
 
@@ -248,7 +266,6 @@ static void put_rate(struct table *t, const struct uncore_row *row)
 {
 	char unit[60];
 	struct human rate;
-	size_t prefix;
 
 	if (!isfinite(row->rate)) {
 		table_cell(t, "%s", "");
@@ -257,23 +274,24 @@ static void put_rate(struct table *t, const struct uncore_row *row)
 		table_cell(t, "%s",
 			   human_value(&rate, row->rate, strcmp(unit, "J/s") == 0 ? "W" : unit));
 	} else {
-		human_value(&rate, row->rate, "Hz");
-		prefix = strlen(rate.unit) - strlen("Hz");
-		table_cell(t, "%s %.*s/s", rate.number, prefix ? (int)prefix : 1,
-			   prefix ? rate.unit : "1");
+		table_cell(t, "%s", human_frequency(&rate, row->rate));
 	}
 }
 
-/* Puts what a metric of a sum per second counted while the command ran. */
-static void put_amount(const struct out *out, struct table *t, const struct uncore_row *row)
+void out_amount(const struct out *out, struct table *t, const struct uncore_row *a,
+		const struct uncore_row *b)
 {
 	static const char *const units[][2] = {{"B/s", "B"}, {"1/s", ""}, {"W", "J"}};
+	double sum = a ? a->counted->amount : 0;
 	struct human amount;
 
+	if (b && b != a)
+		sum += b->counted->amount;
 	for (size_t i = 0; out->setup.command && i < sizeof(units) / sizeof(*units); i++) {
-		if (!isfinite(row->counted->amount) || strcmp(row->query->unit, units[i][0]) != 0)
+		if (!(a || b) || !isfinite(sum) ||
+		    strcmp((a ? a : b)->query->unit, units[i][0]) != 0)
 			continue;
-		human_value(&amount, row->counted->amount, units[i][1]);
+		human_value(&amount, sum, units[i][1]);
 		table_cell(t, "%s%s%s", amount.number, *amount.unit ? " " : "", amount.unit);
 		return;
 	}
@@ -318,7 +336,7 @@ static void put_row(struct out *out, struct table *t, const struct out_row *kept
 	table_cell(t, "%s%s%s%s", color, uncore_quality_name(row->quality), text,
 		   *color ? COLOR_END : "");
 	put_rate(t, row);
-	put_amount(out, t, row);
+	out_amount(out, t, row, NULL);
 	/* The note: the reason, or else the share of the ceiling. */
 	*text = '\0';
 	if (!row->reason && isfinite(row->value / row->ceiling)) {
@@ -396,8 +414,12 @@ void out_choose_latencies(struct out *out)
 	}
 }
 
-void latencies_output_window(struct out *out)
+static const struct uncore_row *row_at(const void *context, size_t i)
 {
-	out_choose_latencies(out);
-	text_output_window(out);
+	return ((const struct out *)context)->rows[i].row;
+}
+
+struct screen_rows out_screen_rows(const struct out *out, const char *table)
+{
+	return (struct screen_rows){row_at, out, out->row_count, table};
 }

@@ -33,8 +33,7 @@ size_t view_column(const struct out *out, const struct uncore_row *row)
 	}
 	name = v->part ? v->part(name) : name;
 	for (size_t i = 0; row->query->family && v->metrics[i]; i++)
-		if (strcmp(v->metrics[i], name) == 0 ||
-		    (!v->metrics[i + 1] && cli_same(v->clocks, name)))
+		if (strcmp(v->metrics[i], name) == 0)
 			return i;
 	return TABLE_COLUMNS;
 }
@@ -94,29 +93,6 @@ static struct view_line *make_lines(const struct out *out, size_t *count)
 	return lines;
 }
 
-/* A socket comes behind its channels or nodes, the machine behind all sockets. */
-static int compare_places(const void *a, const void *b)
-{
-	const struct uncore_row *x = ((const struct out_row *)a)->row,
-				*y = ((const struct out_row *)b)->row;
-	int pmus = x->place->pmu && y->place->pmu
-			   ? strcmp(uncore_pmu_name(x->place->pmu), uncore_pmu_name(y->place->pmu))
-			   : 0;
-	const int keys[][2] = {{x->place->socket < 0, y->place->socket < 0},
-			       {x->place->socket, y->place->socket},
-			       {!x->place->pmu && x->place->node < 0,
-				!y->place->pmu && y->place->node < 0},
-			       {x->place->node, y->place->node},
-			       {x->place->channel, y->place->channel},
-			       {pmus, 0},
-			       {x->place->cpu, y->place->cpu}};
-
-	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++)
-		if (keys[i][0] != keys[i][1])
-			return keys[i][0] < keys[i][1] ? -1 : 1;
-	return x->number < y->number ? -1 : x->number > y->number;
-}
-
 /* Moves the rows that have a cell to the front, and returns their number. A cell has one row: the
  * row of a second family that counts the same is left to the table below. Where the columns are
  * made, a cell has several, of which the first is printed. */
@@ -139,8 +115,6 @@ static size_t take_rows(struct out *out)
 		memmove(rows + taken + 1, rows + taken, (i - taken) * sizeof(*rows));
 		rows[taken++] = row;
 	}
-	if (v->sorted)
-		qsort(rows, taken, sizeof(*rows), compare_places);
 	return taken;
 }
 
@@ -156,9 +130,7 @@ static void put_lines(struct out *out, const struct view_line *lines, size_t cou
 		for (size_t c = 0; v->make ? c < out->metric_count : v->metrics[c] != NULL; c++) {
 			const struct uncore_row *row = lines[i].cells[c];
 
-			if (c && c == v->peak && (isfinite(lines[i].share) || !row))
-				out_share(t, lines[i].share);
-			else if (row)
+			if (row)
 				(v->value ? v->value : out_value)(t, row);
 			else
 				table_cell(t, "%s", v->none ? v->none : "");
@@ -179,7 +151,7 @@ void view_output_window(struct out *out)
 {
 	const struct view *v = out->output->view;
 	auto_free struct view_line *lines = NULL;
-	size_t all, taken, count, rest = 0;
+	size_t all, taken, count;
 
 	out_text_header(out);
 	out_text_time(out);
@@ -194,22 +166,10 @@ void view_output_window(struct out *out)
 	if (v->order)
 		v->order(out, lines, count);
 	put_lines(out, lines, count);
-	/* Where the nodes of a socket are unknown, the reason is in a row without a line. */
-	if (!v->make && out->setup.level == UNCORE_LEVEL_NODE && taken)
-		out->row_count = all;
 	out_reasons(out, NULL);
-	/* Rows of other metrics exist at all levels of the output: the level of the socket is kept
-	 * with --per-socket, and the level of the machine without it. */
-	for (size_t i = taken; i < all; i++) {
-		const struct uncore_row_place *place = out->rows[i].row->place;
-
-		if (!out->output->levels ||
-		    (!place->pmu &&
-		     (place->socket >= 0) == (out->setup.level == UNCORE_LEVEL_SOCKET)))
-			out->rows[rest++] = out->rows[i];
-	}
-	out->row_count = rest;
-	if (taken && rest)
+	out->row_count = all - taken;
+	memmove(out->rows, out->rows + taken, out->row_count * sizeof(*out->rows));
+	if (taken && out->row_count)
 		buffer_puts(out->to, "\n");
 	out_text_rows(out, &out->below);
 }

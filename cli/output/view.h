@@ -40,7 +40,6 @@ struct view {
 	const char *metrics[VIEW_METRICS + 1];
 	/* The part of a metric's name that is in `metrics`; NULL: all of it. */
 	const char *(*part)(const char *name);
-	const char *clocks; /* a metric in the last column, too */
 	/* In place of `metrics`, makes a column for each metric that the first window has: its name
 	 * without parts that belong to lines, and its title, which is then set in capitals. */
 	void (*make)(struct out_metric *into, const struct uncore_row *row);
@@ -48,10 +47,6 @@ struct view {
 	/* Prints a value; NULL: out_value(). */
 	void (*value)(struct table *t, const struct uncore_row *row);
 	const char *none; /* in a cell without a row */
-	/* The column that has the line's share of its ceiling in place of its metric, unless there
-	 * is no ceiling. 0: none. */
-	size_t peak;
-	bool sorted; /* by place; otherwise the lines are in the order of their rows */
 	/* Sorts and hides lines. */
 	void (*order)(const struct out *out, struct view_line *lines, size_t count);
 	/* Prints the last cell, and ends the row. */
@@ -61,7 +56,7 @@ struct view {
 	void (*legend)(struct out *out, const struct view_line *lines, size_t count);
 };
 
-extern const struct view memory_view, links_view, ports_view, ddio_view, groups_view;
+extern const struct view ports_view, ddio_view, groups_view;
 
 /* The column of a row; TABLE_COLUMNS: the table has no column for it. */
 size_t view_column(const struct out *out, const struct uncore_row *row);

@@ -64,14 +64,9 @@ json_t *windows_rows(const struct out *out)
 	return rows;
 }
 
-static const struct uncore_row *row_at(const void *context, size_t i)
-{
-	return ((const struct out *)context)->rows[i].row;
-}
-
 json_t *windows_screen(const struct out *out)
 {
-	const struct screen_rows rows = {row_at, out, out->row_count};
+	const struct screen_rows rows = out_screen_rows(out, NULL);
 	struct screen s;
 	json_t *document;
 

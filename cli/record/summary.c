@@ -601,8 +601,8 @@ static void put_head(struct buffer *to, const struct summary *s)
 static void print_text(const struct summary *s, struct buffer *to)
 {
 	struct shown_rows mean = show_rows(s, false), most = show_rows(s, true);
-	const struct screen_rows means = {shown_at, &mean, s->count},
-				 maxima = {shown_at, &most, s->count};
+	const struct screen_rows means = {.at = shown_at, .context = &mean, .count = s->count},
+				 maxima = {.at = shown_at, .context = &most, .count = s->count};
 	struct screen screen;
 
 	buffer_puts(to, s->more ? "\n" : "");

@@ -62,6 +62,8 @@ static int find_preset(struct cli *cli, const char *word, struct command *preset
 	for (size_t i = 0; i < uncore_view_count(cli->u); i++) {
 		const char *screen = uncore_view_screen(uncore_view_at(cli->u, i));
 
+		if (!screen)
+			continue;
 		if (strncmp(screen, word, strlen(word)) == 0)
 			start->screen = screen;
 		if (!strstr(buffer_text(&names), screen))

@@ -25,7 +25,7 @@ const struct uncore_row *data_row(const struct top_data *d, size_t row)
 
 struct screen_rows data_rows(const struct top_data *d)
 {
-	return (struct screen_rows){row_at, d, d->count};
+	return (struct screen_rows){.at = row_at, .context = d, .count = d->count};
 }
 
 static size_t place(const struct top_data *d, size_t row, uint64_t slot)

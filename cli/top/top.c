@@ -640,9 +640,9 @@ static void find_screens(struct top_screens *s, struct uncore *u)
 	s->names[s->count++] = "overview";
 	for (size_t i = 0; i < uncore_view_count(u) && s->count < TOP_SCREENS - 1; i++) {
 		const char *name = uncore_view_screen(uncore_view_at(u, i));
-		bool known = false;
+		bool known = !name;
 
-		for (size_t k = 0; k < s->count; k++)
+		for (size_t k = 0; !known && k < s->count; k++)
 			known |= strcmp(s->names[k], name) == 0;
 		if (!known)
 			s->names[s->count++] = name;

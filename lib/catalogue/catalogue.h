@@ -437,11 +437,15 @@ int unc_devices_find_driverless(const struct unc_family *family, struct unc_pmus
 struct unc_view_column {
 	const char *title;
 	const char *metrics; /* separated by blanks; {n} stands for a number */
+	const char *about;   /* what a share is a share of; NULL: no metric counts it itself */
 };
 
 struct uncore_view {
-	const char *name, *title, *screen;
+	const char *name, *title;
+	const char *screen, *table; /* one of them */
 	struct unc_view_column columns[UNCORE_COLUMNS];
+	struct unc_view_column *more; /* the columns behind them */
+	size_t more_count;
 };
 
 /* Where a metric is shown; see uncore_view_find(). */
@@ -529,6 +533,10 @@ int unc_catalogue_load_views(struct unc_catalogue *c, struct unc_error *e);
 /* The column of a metric; false: no view has it. Call unc_catalogue_load_views() before. */
 bool unc_catalogue_find_view(const struct unc_catalogue *c, const char *metric,
 			     struct unc_view_cell *out);
+/* The same of one view, which a screen or only a table has. */
+bool unc_view_has(const struct uncore_view *v, const char *metric, struct unc_view_cell *out);
+/* NULL: the view does not have the column. */
+const struct unc_view_column *unc_view_column(const struct uncore_view *v, int column);
 void unc_catalogue_finish(struct unc_catalogue *c);
 
 /* Encodes an event for one PMU. Returns -ENODEV if the PMU or the CPU model does not have it. */

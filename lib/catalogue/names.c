@@ -100,18 +100,22 @@ const char *unc_catalogue_cpu(struct unc_catalogue *c)
 static const struct unc_field column_fields[] = {
 	UNC_FIELD("!title", TEXT, UNC_AT(struct unc_view_column, title)),
 	UNC_FIELD("!metrics", TEXT, UNC_AT(struct unc_view_column, metrics)),
+	UNC_FIELD("about", TEXT, UNC_AT(struct unc_view_column, about)),
 	UNC_END,
 };
 
 static const struct unc_field view_fields[] = {
 	UNC_FIELD("!name", TEXT, UNC_AT(struct uncore_view, name)),
 	UNC_FIELD("!title", TEXT, UNC_AT(struct uncore_view, title)),
-	UNC_FIELD("!screen", TEXT, UNC_AT(struct uncore_view, screen)),
+	UNC_FIELD("screen", TEXT, UNC_AT(struct uncore_view, screen)),
+	UNC_FIELD("table", TEXT, UNC_AT(struct uncore_view, table)),
 	COLUMN("in", IN),
 	COLUMN("out", OUT),
 	COLUMN("total", TOTAL),
 	COLUMN("share", SHARE),
 	COLUMN("latency", LATENCY),
+	UNC_FIELD("columns", LIST, UNC_LIST(struct uncore_view, more, more_count),
+		  .of = UNC_SHAPE(struct unc_view_column, column_fields)),
 	UNC_END,
 };
 
@@ -147,15 +151,34 @@ static bool has_metric(const struct unc_view_column *column, const char *metric,
 	return false;
 }
 
+const struct unc_view_column *unc_view_column(const struct uncore_view *v, int column)
+{
+	size_t more = column < UNCORE_COLUMN_MORE ? 0 : (size_t)(column - UNCORE_COLUMN_MORE);
+	const struct unc_view_column *c =
+		column < UNCORE_COLUMN_MORE ? &v->columns[column] : &v->more[more];
+
+	return more < v->more_count || (column < UNCORE_COLUMN_MORE && c->title) ? c : NULL;
+}
+
+bool unc_view_has(const struct uncore_view *v, const char *metric, struct unc_view_cell *out)
+{
+	for (int k = 0; k < UNCORE_TABLE_COLUMNS; k++) {
+		const struct unc_view_column *column = unc_view_column(v, k);
+
+		if (!column || !has_metric(column, metric, out))
+			continue;
+		out->view = v;
+		out->column = (enum uncore_column)k;
+		return true;
+	}
+	return false;
+}
+
 bool unc_catalogue_find_view(const struct unc_catalogue *c, const char *metric,
 			     struct unc_view_cell *out)
 {
 	for (size_t i = 0; i < c->view_count; i++)
-		for (int k = 0; k < UNCORE_COLUMNS; k++)
-			if (has_metric(&c->views[i].columns[k], metric, out)) {
-				out->view = &c->views[i];
-				out->column = (enum uncore_column)k;
-				return true;
-			}
+		if (c->views[i].screen && unc_view_has(&c->views[i], metric, out))
+			return true;
 	return false;
 }

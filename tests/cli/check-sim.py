@@ -60,10 +60,14 @@ def kind_of(name):
 
 
 def check_metric(simulation, machine, row, begin, end):
-    formulas, pmu = FORMULAS[name_of(machine)], row["pmu"]  # "" or None: the row is of all
+    formulas, pmu = FORMULAS[name_of(machine)], row["pmu"]  # "" or None: the row is of several
+    socket = row["socket"] if row["level"] == "socket" else None
 
     def counted(name, event, cpu=0):
         if pmu and (pmu != name or int(row["cpu"]) != cpu):
+            return 0.0
+        # Only Tegra410 has two sockets: the first number in the PMU's name.
+        if socket is not None and name.startswith("nvidia") and int(re.search(r"\d+", name)[0]) != int(socket):
             return 0.0
         since = [int(simulation.counts(name, event, cpu, t)) for t in (begin, end)]
         return (since[1] - since[0]) / (end - begin)

@@ -157,7 +157,7 @@ ends_of() {
 0000:37:03.0 write idle null 0 0 nvme1 null' ] || fail "$(ends_of "$output")"
 	expect 0 "$UNCORE" --source "$SPR_SWITCH" pcie --ends --csv
 	helper check-rows csv simulated <<<"$output"
-	shows ',device,names,verdict,ratio,port_value,devices_value,devices,verdict_reason'$'\n' \
+	shows ',device,names,level,verdict,ratio,port_value,devices_value,devices,verdict_reason'$'\n' \
 		',0000:48:01\.0,.*,device more,4\.33333333333333,6000000000,26000000000,"nvidia_gpu_1, nvidia_gpu_2, ens2np0",peer-to-peer traffic below the switch'$'\n'
 	changed spr-devices nvme0/read_sectors 'constant: 1, refuse: EIO'
 	expect 0 "$UNCORE" --source "$simulation" pcie --ends -j
@@ -170,7 +170,7 @@ ends_of() {
 
 @test "link: what a GPU counts of NVLink-C2C is beside what CPUs count, and --ends compares the bytes" {
 	expect 0 "$UNCORE" --source "$GRACE_DEVICES" link
-	shows $'\nmachine +256\\.5 GB/s\n' 'device.c2c.in.bandwidth +all +171\.0 +GB/s'
+	shows $'\nGPU or another socket +256\\.5 GB/s\n' $'\nnvidia_gpu_0 +171\\.0 GB/s +85\\.50 GB/s '
 	expect 0 "$UNCORE" --source "$GRACE_DEVICES" link --ends
 	shows $'\nsocket 0 +read +171\\.0 GB/s +171\\.0 GB/s +1\\.000 +agree +nvidia_gpu_0\n' \
 		$'\nsocket 0 +write +85\\.50 GB/s +85\\.50 GB/s +1\\.000 +agree +nvidia_gpu_0\n' \
@@ -186,7 +186,7 @@ nvidia_nvlink_c2c0_pmu_0 link.in.write.bandwidth agree 1 true' ] || fail 'the su
 	shows $'\nsocket 0 +read .* device more +nvidia_gpu_0\n +CPUs access the device' $'\nsocket 0 +write .* port more '
 	# The PMU of Tegra410's link counts requests, whose size is unknown.
 	expect 0 "$UNCORE" --source "$T410_DEVICES" link
-	shows 'link.in.read.requests +all, GPU ' 'device.c2c.in.bandwidth +all +96\.00 +GB/s'
+	shows $'\nReads on links .*\nGPU +[0-9.]+ G/s ' $'\nGPU.s end of C2C links .* 96\\.00 GB/s'
 	expect 0 "$UNCORE" --source "$T410_DEVICES" link --ends
 	shows 'whose bytes are counted: there is nothing to compare'
 }

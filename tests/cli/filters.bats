@@ -295,16 +295,18 @@ its config space that names its PMU cannot be read without root" ] || fail 'the 
 }
 
 @test "sockets and NUMA nodes: their counters alone are opened, and their rows are those of all" {
-	local option wanted
+	local option wanted level
 
 	for option in --socket --node; do
 		[ "$(counters -M memory.bandwidth $option 1)" = nvidia_ucf_pmu_1 ] || fail "$option 1"
 		[ "$(counters -M memory.bandwidth $option 0,1)" = 'nvidia_ucf_pmu_0 nvidia_ucf_pmu_1' ] || fail "$option 0,1"
 		[ "$(counters -e nvidia_ucf_pmu/cycles/ $option 1)" = nvidia_ucf_pmu_1 ] || fail "an event with $option 1"
 		expect 0 "$UNCORE" --source "$SIM_T410" mem --per-socket -j
-		wanted=$(jq -c 'select(.socket == 1) | [.name, .value]' <<<"$output")
+		wanted=$(jq -c 'select(.level == "socket" and .socket == 1) | [.name, .value]' <<<"$output")
 		expect 0 "$UNCORE" --source "$SIM_T410" mem $option 1 -j
-		[ "$(jq -c '[.name, .value]' <<<"$output")" = "$wanted" ] || fail "mem $option 1" "$wanted"
+		for level in machine socket; do
+			[ "$(jq -c "select(.level == \"$level\") | [.name, .value]" <<<"$output")" = "$wanted" ] || fail "mem $option 1, $level" "$wanted"
+		done
 		[ "$(jq -r .filter <<<"$output" | sort -u)" = "${option#--}=1" ]
 		helper check-rows json <<<"$output"
 		expect 0 "$UNCORE" --source "$SIM_T410" mem $option 1

@@ -181,7 +181,7 @@ same() {
 	expect 0 "$UNCORE" --source "$SIM_SPR" mem 0.01 1 -o x.html
 	grep -q '<html' x.html
 	expect 0 "$UNCORE" --source "$SIM_SPR" mem 0.01 1 -o x.txt
-	grep -q '^PLACE' x.txt
+	grep -q '^Memory ' x.txt
 	expect 0 "$UNCORE" --source "$SIM_SPR" mem 0.01 1 -j -o y.csv
 	helper check-rows json <y.csv
 }
@@ -214,9 +214,9 @@ same() {
 
 	expect 0 "$UNCORE" --source "$SIM_SPR" mem -j 0.01 1 --per-channel
 	# The largest over the mean of the socket's channels, from the rows.
-	wanted=$(jq -rs '[.[] | select(.name == "memory.bandwidth")] | (map(.value) | add / length) as $mean | max_by(.value) |
+	wanted=$(jq -rs '[.[] | select(.name == "memory.bandwidth" and .level == "channel")] | (map(.value) | add / length) as $mean | max_by(.value) |
 		"\(.value / $mean * 1000 | round / 1000) times the mean of its socket, at socket \(.socket), channel \(.channel)."' <<<"$output")
-	wanted_order=$(jq -rs '[.[] | select(.name == "memory.write.bandwidth")] | sort_by(-.value) | map(.channel) | join(" ")' <<<"$output")
+	wanted_order=$(jq -rs '[.[] | select(.name == "memory.write.bandwidth" and .level == "channel")] | sort_by(-.value) | map(.channel) | join(" ")' <<<"$output")
 	expect 0 "$UNCORE" --source "$SIM_SPR" mem 0.01 1
 	shows $'\nIMBALANCE: '"$wanted"
 	expect 0 "$UNCORE" --source "$SIM_SPR" mem 0.01 1 --sort write

@@ -13,7 +13,7 @@ record() {
 
 @test "mean latencies of counters, in all outputs" {
 	expect 0 "$UNCORE" --source "$SIM_ZEN5" latency
-	shows 'memory.read.latency +all +[0-9.]+ +ns +measured' memory.cxl.read.latency
+	shows $'\nReads .* MEMORY .* CXL\n' $'\nmachine .*127\\.3 ns .*304\\.0 ns\n?'
 	[[ ! $output =~ bandwidth ]]
 	expect 0 "$UNCORE" --source "$SIM_ZEN5" latency -j -I 10 --interval-count 2
 	[ "$(jq -r .time <<<"$output" | sort -u | wc -l)" = 2 ]
@@ -23,8 +23,8 @@ record() {
 
 @test "latency in seconds or in clocks: the one without doubt is printed, as in mem" {
 	expect 0 "$UNCORE" --source "$SIM_ZEN4" latency
-	shows 'memory.read.latency.cycles +all +400\.0 +cycle +suspect'
-	[[ ! $output =~ memory.read.latency\  ]]
+	shows '400\.0 cycle !'
+	! grep -q "^machine.* ns" <<<"$output" || fail "seconds"
 	expect 0 "$UNCORE" --source "$SIM_ZEN4" mem
 	shows '400\.0 cycle !'
 	# What may be clocks is no time: from 150 on nothing says which one it is.
@@ -37,10 +37,10 @@ record() {
 	expect 0 "$UNCORE" --source "sim:$BATS_TEST_TMPDIR/ns.yaml,step=1s" latency
 	shows 'memory.read.latency +all +108\.3 +ns +measured'
 	expect 0 "$UNCORE" --source "$SIM_T410" latency
-	shows 'memory.read.latency +all +[0-9.]+ +ns +measured'
+	shows $'\nmachine +103\\.1 ns'
 	[[ ! $output =~ cycle ]]
 	expect 0 "$UNCORE" --source "$SIM_ZEN3" latency
-	shows 'cache.miss.latency.cycles +all +[0-9.]+ +cycle +measured'
+	shows $'\nmachine +[0-9.]+ cycle'
 	# Programs get both.
 	expect 0 "$UNCORE" --source "$SIM_ZEN4" latency -j
 	shows '"memory.read.latency"' '"memory.read.latency.cycles"'

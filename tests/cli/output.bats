@@ -312,7 +312,7 @@ decodes() {
 
 @test "columns that do not fit go below their row, from the last on, with their title" {
 	expect 0 env COLUMNS=60 "$UNCORE" --source "$SIM_SPR" mem --timeout 1
-	shows $'\n'PLACE' +READ +WRITE +TOTAL'$'\n''socket 0, channel 0 [^'$'\n'']* GB/s'$'\n'' +OF PEAK [0-9.]+ %'$'\n'
+	shows $'\n'Memory' +READ +WRITE +TOTAL'$'\n''socket 0, channel 0 [^'$'\n'']* GB/s'$'\n'' +OF PEAK [0-9.]+ %'$'\n'
 	expect 0 env COLUMNS=40 "$UNCORE" --source "$SIM_SPR" pcie --per-socket --timeout 1
 	shows $'\n'PLACE' +IN READ +IN WRITE'$'\n''socket 0'$'\n'' +[0-9.]+ GB/s [^O]*'$'\n''    OUT READ [0-9.]+ MB/s, OUT WRITE [0-9.]+'$'\n'
 }
@@ -350,7 +350,7 @@ decodes() {
 	shows '000b:00:00\.0 .* 24\.33 %'$'\n'' +LINK 64 GT/s x16; 000b:01:00\.0 mlx5_2'
 	expect 0 env COLUMNS=200 "$UNCORE" --source "$SIM_T410" pcie --timeout 1
 	shows '000b:00:00\.0  64 GT/s x16 .* 24\.33 % +000b:01:00\.0 mlx5_2'
-	expect 0 env COLUMNS=80 "$UNCORE" --source "$SIM_T410" link --all --timeout 1
+	expect 0 env COLUMNS=80 "$UNCORE" --source "$SIM_T410" stat -M 'link.*' --timeout 1
 	shows $'\n'nvidia-t410-nvclink/link.in.read.latency$'\n +all, CPU socket'
 	# JSON has no lines to fold.
 	expect 0 env COLUMNS=80 "$UNCORE" --source "$SIM_T410" list -j

@@ -12,7 +12,7 @@ SCHEMA = 1
 COLUMNS = (
     "time interval total source kind name family socket pmu cpu value unit rate quality coverage "
     "instances count enabled_ns running_ns reason role filter port ceiling low high node channel date wall_ns monotonic_ns host missed "
-    "device names"
+    "device names level"
 ).split()
 ENDS = "verdict ratio port_value devices_value devices verdict_reason".split()  # with --ends
 QUALITIES = ("measured", "scaled", "partial", "suspect", "unavailable")

@@ -148,7 +148,7 @@ compare() {
 	scrape stream "$address" 99 >events
 	[ "$(jq -s 'map(select(.event == "window")) | length' events)" -eq 7 ] || fail "$(<events)"
 	jq -se '.[0].data.live == false and last.event == "end"' events
-	"$UNCORE" --source replay:recording mem -I 1s --per-socket -j >rows
+	"$UNCORE" --source replay:recording mem -I 1s --per-socket -j | grep '"level":"socket"' >rows
 	compare events rows
 	printf 'GET /metrics HTTP/1.0\r\n\r\n' >request
 	[[ $(scrape raw "$address" <request) == *' 404 '* ]] || fail 'metrics of a recording'

@@ -124,7 +124,50 @@ static bool is_name_of(const struct unc_catalogue *c, const char *pattern)
 	return false;
 }
 
-/* A metric of views.yaml exists, and stands in one column of one view. */
+/* The first view of the table that has the metric. */
+static size_t find_in_table(const struct unc_catalogue *c, const char *table, const char *metric)
+{
+	struct unc_view_cell cell;
+	size_t i = 0;
+
+	while (i < c->view_count && !(strcmp(uncore_view_table(&c->views[i]), table) == 0 &&
+				      unc_view_has(&c->views[i], metric, &cell)))
+		i++;
+	return i;
+}
+
+/* The number of its metrics. */
+static size_t check_column(const struct unc_catalogue *c, size_t view, int k)
+{
+	const struct unc_view_column *column = unc_view_column(&c->views[view], k);
+	const char *at = column ? column->metrics : NULL, *screen = c->views[view].screen;
+	struct unc_view_cell cell;
+	char name[64], *brace;
+	unsigned rank = 0;
+	int n;
+
+	for (; at && sscanf(at, "%63s%n", name, &n) == 1; at += n) {
+		brace = strstr(name, "{n}");
+		if (brace)
+			memcpy(brace, "0", 1);
+		if (brace)
+			memmove(brace + 1, brace + 3, strlen(brace + 3) + 1);
+		if (!is_name_of(c, name))
+			fail_msg("views.yaml: no metric is named %s", name);
+		assert_true(unc_view_has(&c->views[view], name, &cell));
+		if ((int)cell.column != k || cell.rank != rank++ ||
+		    cell.number != (brace ? 0 : -1) ||
+		    find_in_table(c, uncore_view_table(&c->views[view]), name) != view)
+			fail_msg("views.yaml: %s is there twice", name);
+		if (screen)
+			assert_true(unc_catalogue_find_view(c, name, &cell) &&
+				    cell.view == &c->views[view]);
+	}
+	return rank;
+}
+
+/* A metric of views.yaml exists, and stands in one column of one view of a table, and of a
+ * screen. */
 static void views_have_metrics(void **state)
 {
 	struct unc_catalogue c = load_all(&no_dirs, "unknown");
@@ -134,27 +177,14 @@ static void views_have_metrics(void **state)
 	(void)state;
 	assert_int_equal(unc_catalogue_load_views(&c, NULL), 0);
 	assert_true(c.view_count > 5);
-	for (size_t i = 0; i < c.view_count; i++)
-		for (size_t k = 0; k < UNCORE_COLUMNS; k++) {
-			const char *at = c.views[i].columns[k].metrics;
-			char name[64], *brace;
-			unsigned rank = 0;
-			int n;
+	for (size_t i = 0; i < c.view_count; i++) {
+		const struct uncore_view *view = &c.views[i];
 
-			for (; at && sscanf(at, "%63s%n", name, &n) == 1; at += n, metrics++) {
-				brace = strstr(name, "{n}");
-				if (brace)
-					memcpy(brace, "0", 1);
-				if (brace)
-					memmove(brace + 1, brace + 3, strlen(brace + 3) + 1);
-				if (!is_name_of(&c, name))
-					fail_msg("views.yaml: no metric is named %s", name);
-				assert_true(unc_catalogue_find_view(&c, name, &cell));
-				if (cell.view != &c.views[i] || cell.column != k ||
-				    cell.rank != rank++ || cell.number != (brace ? 0 : -1))
-					fail_msg("views.yaml: %s is there twice", name);
-			}
-		}
+		assert_true(!view->screen != !view->table);
+		assert_true(UNCORE_COLUMN_MORE + view->more_count <= UNCORE_TABLE_COLUMNS);
+		for (int k = 0; k < UNCORE_TABLE_COLUMNS; k++)
+			metrics += check_column(&c, i, k);
+	}
 	assert_true(metrics > 30);
 	assert_false(unc_catalogue_find_view(&c, "memory.bandwidths", &cell));
 	assert_false(unc_catalogue_find_view(&c, "link.x.in.bandwidth", &cell));
