@@ -504,7 +504,7 @@ size_t uncore_view_count(struct uncore *u);
 const struct uncore_view *uncore_view_at(const struct uncore *u, size_t i);
 const char *uncore_view_name(const struct uncore_view *v);  /* "devices" */
 const char *uncore_view_title(const struct uncore_view *v); /* "Devices" */
-/* The screen that shows it: "pcie". NULL: only a table does, which may have metrics of a screen. */
+/* The screen that shows it: "pcie". NULL: only a table does, and a screen may have its metrics. */
 const char *uncore_view_screen(const struct uncore_view *v);
 /* The table that shows it: "latency", or that of its screen. */
 const char *uncore_view_table(const struct uncore_view *v);

@@ -14,7 +14,7 @@
 #define BAR_WIDTH 50
 
 struct latency_options {
-	struct stat_options stat; /* first: the offsets of its options are from there */
+	struct stat_options stat;
 	bool ibs;
 	uint64_t least; /* core clocks; 0: any */
 	const char *input;
@@ -394,33 +394,31 @@ static int run(struct cli *cli, const struct latency_options *o)
 
 int cmd_latency(struct cli *cli, int argc, char **argv)
 {
+	static const struct command means = {"latency", "of latencies",
+					     .metrics = "*.latency,*.latency.cycles",
+					     .output = "latency",
+					     .without = "from to gpu link address sort "
+							"per-port per-link per-channel"};
 	static const struct cli_syntax syntax = {
 		.doc = "Prints the mean latencies that this machine's counters give or, with "
 		       "--ibs, the distribution of the latencies of sampled loads by the source "
 		       "of their data.\v"
-		       "Counts once for one second unless INTERVAL, COMMAND, -I or --timeout say "
-		       "otherwise.",
+		       "Takes the options of stat. Counts once for one second unless INTERVAL, "
+		       "COMMAND or --timeout say otherwise.",
 		.args = "[INTERVAL [COUNT]] [-- COMMAND ...]",
 		.options = options,
 		.check = check,
 	};
-	static const struct command means = {"latency", "of latencies",
-					     .metrics = "*.latency,*.latency.cycles",
-					     .without = "from to gpu link address sort"};
-	struct latency_options o = {.stat.print.separator = ",", .stat.request.preset = &means};
-	struct request *request = &o.stat.request;
+	struct latency_options o = {
+		.stat = {.print.separator = ",", .request = {.preset = &means, .viewed = true}}};
 	int status;
 
 	stat_parse(cli, &o.stat, &syntax, argc, argv);
-	if (!request->when.interval_ns && !request->when.timeout_ns && !request->when.command &&
-	    !cli_replays(cli))
-		request->when.timeout_ns = NS_PER_S;
-	o.stat.print.table = output_find("latency");
-	if (!o.stat.print.output)
-		o.stat.print.output =
-			o.ibs || request->query_count ? output_find("text") : o.stat.print.table;
-	request->viewed = true;
-	status = cli_open(cli);
+	if (o.ibs && !o.stat.print.output)
+		o.stat.print.output = output_find("text");
+	status = stat_complete(cli, &o.stat);
+	if (!status)
+		status = cli_open(cli);
 	if (!status && o.ibs)
 		status = run(cli, &o);
 	else if (!status)
@@ -428,6 +426,6 @@ int cmd_latency(struct cli *cli, int argc, char **argv)
 	for (size_t i = 0; !o.ibs && status == CLI_UNAVAILABLE && i < uncore_pmu_count(cli->u); i++)
 		if (strcmp(uncore_pmu_name(uncore_pmu_at(cli->u, i)), "ibs_op") == 0)
 			cli_error("for the latencies of sampled loads use: uncore latency --ibs");
-	free(request->queries);
+	free(o.stat.request.queries);
 	return status;
 }

@@ -630,12 +630,38 @@ void stat_parse(struct cli *cli, struct stat_options *o, const struct cli_syntax
 	cli_parse(cli, &syntax, o, argc, argv);
 }
 
+int stat_complete(struct cli *cli, struct stat_options *o)
+{
+	const struct command *preset = o->request.preset;
+	struct schedule *when = &o->request.when;
+	/* Each group, on each cache. */
+	bool groups = preset && !o->request.query_count && cli->resctrl;
+
+	o->print.table = preset && preset->output ? output_find(preset->output) : NULL;
+	if (!o->print.output)
+		o->print.output = groups ? output_find("groups")
+				  : o->print.table && !o->request.query_count ? o->print.table
+									      : output_find("text");
+	o->request.each_device = o->print.table && o->print.table->each_device;
+	if (o->request.sample_ns && !o->print.output->record && !o->print.output->begin)
+		o->print.output = output_find("samples");
+	if (groups && o->request.level == UNCORE_LEVEL_MACHINE)
+		o->request.level = UNCORE_LEVEL_INSTANCE;
+	if (preset && o->request.level == UNCORE_LEVEL_MACHINE)
+		o->request.level = preset->level;
+	if (o->print.output->levels && !(o->print.output->levels >> o->request.level & 1))
+		o->print.output = output_find("text");
+	if (preset && !when->interval_ns && !when->command && !when->timeout_ns &&
+	    !cli_replays(cli))
+		when->timeout_ns = NS_PER_S;
+	return check_sort(o);
+}
+
 int cmd_stat(struct cli *cli, int argc, char **argv)
 {
 	const struct command *preset = cli->command->metrics ? cli->command : NULL;
 	const struct uncore_device *device;
 	struct stat_options o = {.print.separator = ",", .request.preset = preset};
-	bool groups;
 	int status, err;
 	char doc[500];
 
@@ -660,28 +686,7 @@ int cmd_stat(struct cli *cli, int argc, char **argv)
 					   ? "[DEVICE ...] [INTERVAL [COUNT]] [-- COMMAND ...]"
 					   : "[INTERVAL [COUNT]] [-- COMMAND ...]"},
 		   argc, argv);
-	preset = o.request.preset;
-	/* Each group, on each cache. */
-	groups = preset && !o.request.query_count && cli->resctrl;
-	if (!o.print.output)
-		o.print.output = output_find(groups ? "groups"
-					     : preset && preset->output && !o.request.query_count
-						     ? preset->output
-						     : "text");
-	o.print.table = preset && preset->output ? output_find(preset->output) : NULL;
-	o.request.each_device = o.print.table && o.print.table->each_device;
-	if (o.request.sample_ns && !o.print.output->record && !o.print.output->begin)
-		o.print.output = output_find("samples");
-	if (groups && o.request.level == UNCORE_LEVEL_MACHINE)
-		o.request.level = UNCORE_LEVEL_INSTANCE;
-	if (preset && o.request.level == UNCORE_LEVEL_MACHINE)
-		o.request.level = preset->level;
-	if (o.print.output->levels && !(o.print.output->levels >> o.request.level & 1))
-		o.print.output = output_find("text");
-	if (preset && !o.request.when.interval_ns && !o.request.when.command &&
-	    !o.request.when.timeout_ns && !cli_replays(cli))
-		o.request.when.timeout_ns = NS_PER_S;
-	status = check_sort(&o);
+	status = stat_complete(cli, &o);
 	if (!status)
 		status = cli_open(cli);
 	if (!status && o.device) {

@@ -44,6 +44,10 @@ struct stat_options {
 void stat_parse(struct cli *cli, struct stat_options *o, const struct cli_syntax *own, int argc,
 		char **argv);
 
+/* Sets what the preset decides where no option does: output, level and time. Returns an exit
+ * code. */
+int stat_complete(struct cli *cli, struct stat_options *o);
+
 /* The value of a filter's option, which is a name of uncore_monitor_set_filter(). */
 const char **stat_filter(struct stat_options *o, const char *name);
 

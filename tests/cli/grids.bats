@@ -44,9 +44,9 @@ table() {
 			table memory --source "$SIM_T410" mem $option
 			table links --source "$SIM_T410" link $option
 			table cache --source "$SIM_T410" cache $option
+			table latency --source "$SIM_T410" latency $option
 		}
 	done
-	table latency --source "$SIM_T410" latency --per-socket
 	# Both intervals have their titles where there are several tables.
 	expect 0 "$UNCORE" --source "$SIM_T410" cache --timestamp 0.01 2
 	[ "$(grep -c '^Snoops ' <<<"$output")" = 2 ] || fail 'titles'
@@ -57,6 +57,8 @@ table() {
 	shows $'\nmachine .* 779\\.8 GB/s .* 779\\.8 GB'
 	expect 0 "$UNCORE" --source "$SIM_T410" mem --socket 1 --timeout 1
 	shows $'\nsum '
+	expect 0 "$UNCORE" --source "$SIM_T410" latency -- true
+	shows "of 'true'" $'\nReads +MEMORY '
 }
 
 @test "records have the rows of the table, and their level" {
