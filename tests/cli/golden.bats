@@ -105,6 +105,19 @@ golden_of() {
 	golden presets.txt <"$SESSION"
 }
 
+@test "latency, cache and link on 80 columns" {
+	local machine
+
+	export COLUMNS=80
+	for machine in spr icx zen4 t410 grace neoverse; do
+		session_of --source "sim:$machine,step=1s" latency --timeout 1
+		session_of --source "sim:$machine,step=1s" cache --timeout 1
+		# No family of the CMN counts links.
+		[ "$machine" = neoverse ] || session_of --source "sim:$machine,step=1s" link --timeout 1
+	done
+	golden tables.txt <"$SESSION"
+}
+
 # check-sim.py works out each row below for the other machines, and in the other forms.
 @test "the simulated machines: JSON and CSV, with the values of their rates" {
 	golden_of mem-t410.jsonl --source "$SIM_T410" mem --all -j -I 10ms --interval-count 5
