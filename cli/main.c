@@ -125,7 +125,7 @@ static const struct command commands[] = {
 	 .run = cmd_demo_block},
 	/* Presets: the only place in the command that names metrics. They fit into the counters at
 	 * once where that is possible (tests/cli/intervals.bats). Metrics after "else" are for
-	 * machines that have none of those before it. */
+	 * machines that have none of those before it, and after "|" for families. */
 	{"mem", "Memory traffic, latency and utilization", .run = cmd_stat,
 	 .metrics = "memory.read.bandwidth,memory.write.bandwidth,memory.bandwidth,"
 		    "memory.utilization*,memory.read.latency,memory.read.latency.cycles,"
@@ -142,8 +142,8 @@ static const struct command commands[] = {
 		 "pcie.outbound.read.bandwidth,pcie.outbound.write.bandwidth,"
 		 "pcie.inbound.read.latency,pcie.inbound.complex?.bandwidth,else,pcie.in.bandwidth,pcie.out.bandwidth,"
 		 "else,pcie.*.bandwidth,pcie.*.utilization,pcie.*.latency,and,"
-		 "device.pcie.inbound.*.bandwidth,device.pcie.bandwidth,storage.*.bandwidth,"
-		 "network.*.bandwidth",
+		 "device.pcie.inbound.*.bandwidth|device.pcie.*bandwidth|"
+		 "device.engine.copy.utilization,storage.*.bandwidth,network.*.bandwidth",
 	 .output = "ports", .level = UNCORE_LEVEL_PORT, .recorded = true, .view = &pcie_all,
 	 .without = "from gpu link per-channel"},
 	{"link", "Traffic between sockets and to accelerators", .run = cmd_stat,
@@ -161,7 +161,8 @@ static const struct command commands[] = {
 		    "device.energy.power,device.power,clock.uncore.*frequency,temperature.*",
 	 .without = "from to gpu link address per-port per-channel sort", .recorded = true},
 	{"matrix", "Memory traffic by source and target", .run = cmd_stat,
-	 .metrics = "matrix.*,and,device.pcie.inbound.*.bandwidth", .output = "matrix",
+	 .metrics = "matrix.*,and,device.pcie.inbound.*.bandwidth,device.link.*,device.c2c.*",
+	 .output = "matrix",
 	 .without = "from to gpu link port device address per-port per-channel sort"},
 	{0},
 };

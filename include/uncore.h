@@ -346,6 +346,13 @@ bool uncore_metric_matches(const struct uncore_metric *m, const char *pattern);
  * them. The headline metrics of a family fit into its counters together, where the hardware
  * allows it. */
 unsigned uncore_metric_headline(const struct uncore_metric *m);
+/* Whether the overview of a machine has it behind the headline metrics, such as power: it takes no
+ * counters of theirs. */
+bool uncore_metric_in_overview(const struct uncore_metric *m);
+/* A count since the device's driver was loaded may be a finding if it is not 0: what it means, and
+ * what can be done. NULL: no finding. */
+const char *uncore_metric_finding_why(const struct uncore_metric *m);
+const char *uncore_metric_finding_fix(const struct uncore_metric *m);
 /* Where a metric counts what a CPU moves to or from memory of another socket. */
 enum uncore_remote_data {
 	UNCORE_REMOTE_BY_NAME,   /* memory.* where the memory is, link.out.* where it is sent */
@@ -436,9 +443,10 @@ size_t uncore_device_count(const struct uncore *u);
 const struct uncore_device *uncore_device_at(const struct uncore *u, size_t i);
 
 /* Finds a device by its address ("0000:17:00.0", or "17:00.0" if that is unique or in segment
- * 0) or by one of the kernel's names (nvme0, mlx5_0, eth0, card0). -ENOENT: no such device; the
- * sentence suggests similar names. -EINVAL: the address exists in several segments. -EBUSY: not
- * scanned. */
+ * 0), by one of the kernel's names (nvme0, mlx5_0, eth0, card0), or by the name of a PMU that
+ * counts this device alone (nvidia_gpu_0). -ENOENT: no such device; the sentence suggests
+ * similar names, and lists devices that count themselves. -EINVAL: the address exists in several
+ * segments. -EBUSY: not scanned. */
 int uncore_device_find(struct uncore *u, const char *name, const struct uncore_device **out);
 
 /* Writes the data on this machine's root ports that only root can read to
@@ -623,7 +631,8 @@ int uncore_monitor_set_extra_rows(struct uncore_monitor *m, bool by_port);
  *              gpu, nic or nvme. Each family counts the smallest unit that contains a device, at
  *              most its root port; a note lists the other devices in that unit. Units are counted
  *              once, so that devices that share one are in one row. Devices that count themselves
- *              are counted if they are named. Not together with "port" or "address".
+ *              are counted if they are named; one without a PCI function by the name of its
+ *              PMU. Not together with "port" or "address".
  *   "address"  memory ranges: BASE/SIZE, where SIZE is a power of two (64K, 1G: powers of 1024)
  *              and BASE a multiple of it
  *   "socket"   sockets, by number. A PMU whose socket is not known is left out, and its rows are
@@ -635,6 +644,9 @@ int uncore_monitor_set_extra_rows(struct uncore_monitor *m, bool by_port);
  * matches several metrics, unsupported ones are left out, with a note.
  */
 int uncore_monitor_set_filter(struct uncore_monitor *m, const char *kind, const char *value);
+/* Whether a filter of this kind only selects places: "socket" and "node", which apply to events,
+ * too, and to metrics of all families. */
+bool uncore_filter_is_of_places(const char *kind);
 
 /* Adds events in the syntax of perf: "pmu/term=value,alias/modifier", lists, "{a,b}" groups, globs
  * of PMU names, and PMU names without their number. On failure no event is added. -EINVAL: syntax,
@@ -849,9 +861,11 @@ struct uncore_row_query {
 	/* For what a device counts itself: the metric by which a root port counts the same
 	 * traffic, "pcie.inbound.read.bandwidth"; NULL: none. */
 	const char *at_port;
-	/* Source, target and direction of traffic, "cpu.memory.read"; NULL: not known separately.
-	 * For what a device counts itself, the device is the source. */
+	/* Source, target and direction of traffic, "cpu.memory.read"; NULL: not known
+	 * separately. For what a device counts itself, "gpu" is that device; a second cell
+	 * behind a blank has at most the same traffic, "gpu.c2c.read c2c.gpu.write". */
 	const char *cell;
+	bool of_device; /* devices count it themselves: uncore_metric_is_of_device() */
 };
 
 /* The part of the machine that a row covers. */

@@ -54,6 +54,8 @@ int unc_diagnose_read(struct uncore *u);
 /* Reads the PCI devices, and which PMUs count them, at first use. -ENOMEM; -EMFILE and -ENFILE
  * until the next scan. */
 int unc_machine_pci(struct uncore *u);
+/* Appends the names by which devices count themselves to the error. */
+void unc_machine_list_counting(struct uncore *u);
 /* unc_ports_of() of this machine; or an error of unc_machine_pci(). */
 int unc_machine_ports_of(struct uncore *u, const struct uncore_pmu *pmu, int cpu,
 			 const struct unc_port **ports, size_t *count, struct unc_error *why);

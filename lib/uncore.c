@@ -705,8 +705,41 @@ const struct uncore_pmu *uncore_device_pmu_at(const struct uncore_device *d, siz
 	return unc_device(d)->pmus[i];
 }
 
+#define NAMES_LISTED 12
+
+void unc_machine_list_counting(struct uncore *u)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < u->pmus.count; i++) {
+		const struct uncore_pmu *pmu = &u->pmus.items[i];
+
+		if (!unc_pmu_is_own(pmu))
+			continue;
+		if (count < NAMES_LISTED)
+			unc_error_append(
+				&u->error, "%s%s",
+				count ? ", " : "; devices that count themselves: ", pmu->name);
+		count++;
+	}
+	if (count > NAMES_LISTED)
+		unc_error_append(&u->error, " and %zu more", count - NAMES_LISTED);
+}
+
+/* The device that counts itself under this name; NULL: none. */
+static const struct uncore_device *find_counting(struct uncore *u, const char *name)
+{
+	const struct uncore_device *d = NULL;
+
+	for (size_t i = 0; i < u->pmus.count && !d; i++)
+		if (strcmp(u->pmus.items[i].name, name) == 0)
+			d = uncore_pmu_device(u, &u->pmus.items[i]);
+	return d;
+}
+
 int uncore_device_find(struct uncore *u, const char *name, const struct uncore_device **out)
 {
+	const struct uncore_device *counting;
 	int err;
 
 	if (!u->scanned)
@@ -715,7 +748,15 @@ int uncore_device_find(struct uncore *u, const char *name, const struct uncore_d
 	err = unc_machine_pci(u);
 	if (err)
 		return err;
-	return unc_pci_find(&u->pci, name, out, &u->error);
+	counting = find_counting(u, name);
+	err = unc_pci_find(&u->pci, name, out, &u->error);
+	if (err == -ENOENT && counting) {
+		*out = counting;
+		return 0;
+	}
+	if (err == -ENOENT)
+		unc_machine_list_counting(u);
+	return err;
 }
 
 /* ---- memory ---- */

@@ -87,6 +87,19 @@ static void offer_events(struct completion *c)
 	}
 }
 
+/* Whether the kernel has this name for the device. */
+static bool has_name(const struct uncore_device *d, const char *name)
+{
+	char text[64];
+	bool found = false;
+	int n;
+
+	for (const char *at = d ? d->names : NULL; at && sscanf(at, "%63s%n", text, &n) == 1;
+	     at += n)
+		found |= strcmp(text, name) == 0;
+	return found;
+}
+
 static void offer_devices(struct completion *c)
 {
 	for (size_t i = 0; i < uncore_device_count(c->cli->u); i++) {
@@ -97,6 +110,13 @@ static void offer_devices(struct completion *c)
 		offer(c, d->address, "", d->names ? d->names : d->driver);
 		for (const char *at = d->names; at && sscanf(at, "%63s%n", name, &n) == 1; at += n)
 			offer(c, name, "", d->driver);
+	}
+	for (size_t i = 0; i < uncore_pmu_count(c->cli->u); i++) {
+		const struct uncore_pmu *pmu = uncore_pmu_at(c->cli->u, i);
+		const struct uncore_device *d = uncore_pmu_device(c->cli->u, pmu);
+
+		if ((d || uncore_pmu_is_device(pmu)) && !has_name(d, uncore_pmu_name(pmu)))
+			offer(c, uncore_pmu_name(pmu), "", d ? d->address : NULL);
 	}
 }
 

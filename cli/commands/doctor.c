@@ -103,7 +103,7 @@ static void put_finding(const struct uncore_finding *f, json_t *document, struct
 		doctor_finding(f, NULL, to);
 }
 
-/* A GPU that the vendor's library does not give. */
+/* A device whose counts cannot be read. */
 static void put_unreadable(const char *subject, const char *why, json_t *document,
 			   struct buffer *to)
 {
@@ -115,47 +115,64 @@ static void put_unreadable(const char *subject, const char *why, json_t *documen
 	put_finding(&f, document, to);
 }
 
-/* Packets that GPUs sent again. Only the library of their vendor has this count. It is loaded for
- * no other finding, since it may initialize GPUs for seconds. */
-static void put_replays(struct cli *cli, json_t *document, struct buffer *to)
+/* The count of a device since its driver was loaded, or why there is none. */
+static void put_count(const struct uncore_metric *metric, const struct uncore_metric_event *event,
+		      const struct uncore_counter *c, const struct uncore_reading *r,
+		      json_t *document, struct buffer *to)
 {
-	struct uncore_monitor *m = NULL;
+	struct uncore_finding f = {.verdict = UNCORE_VERDICT_NOTE,
+				   .subject = uncore_pmu_name(c->pmu),
+				   .why = uncore_metric_finding_why(metric),
+				   .fix = uncore_metric_finding_fix(metric)};
+	auto_buffer found = {0};
 
-	if (uncore_is_simulated(cli->u) || cli_replays(cli) || uncore_monitor_new(&m, cli->u) < 0 ||
-	    uncore_monitor_add_metrics(m, "device.pcie.replays") < 0)
+	if (c->error)
+		put_unreadable(uncore_pmu_name(c->pmu), c->why, document, to);
+	if (c->error || !r || r->lost || !r->raw)
+		return;
+	buffer_printf(&found, "%s: %llu so far", event->title, (unsigned long long)r->raw);
+	f.found = found.data;
+	put_finding(&f, document, to);
+}
+
+/* What the devices have counted of a metric. */
+static void put_counts(struct cli *cli, const struct uncore_metric *metric, json_t *document,
+		       struct buffer *to)
+{
+	auto_buffer name = {0};
+	struct uncore_monitor *m = NULL;
+	size_t count;
+
+	buffer_printf(&name, "%s/%s", uncore_metric_family(metric), uncore_metric_name(metric));
+	if (uncore_monitor_new(&m, cli->u) < 0 || uncore_monitor_add_metrics(m, name.data) < 0)
 		goto out;
 	if (uncore_monitor_open(m) < 0 || uncore_monitor_start(m) < 0) {
-		if (uncore_monitor_counter_count(m) &&
-		    !uncore_pmu_directory(uncore_monitor_counter_at(m, 0)->pmu))
+		if (uncore_monitor_counter_count(m))
 			put_unreadable(uncore_pmu_name(uncore_monitor_counter_at(m, 0)->pmu),
 				       uncore_error(cli->u), document, to);
 		goto out;
 	}
-	for (size_t i = 0; i < uncore_monitor_counter_count(m); i++) {
-		const struct uncore_counter *c = uncore_monitor_counter_at(m, i);
-		const struct uncore_reading *r = uncore_monitor_reading_at(m, i);
-		struct buffer found = {0};
-		struct uncore_finding f = {
-			.verdict = UNCORE_VERDICT_NOTE,
-			.subject = "PCIe replays",
-			.why = "packets were damaged on the link: a few are harmless, many cost bandwidth",
-			.fix = "if the number grows: reseat the device, or try another slot or cable",
-		};
-
-		if (c->error && !uncore_pmu_directory(c->pmu))
-			put_unreadable(uncore_pmu_name(c->pmu), c->why, document, to);
-		/* What is counted in files is a finding already. */
-		if (uncore_pmu_directory(c->pmu) || !r || r->lost || !r->raw)
-			continue;
-		buffer_printf(&found, "%s: %llu packet%s sent again so far",
-			      uncore_pmu_name(c->pmu), (unsigned long long)r->raw,
-			      r->raw == 1 ? " was" : "s were");
-		f.found = found.data;
-		put_finding(&f, document, to);
-		buffer_free(&found);
-	}
+	count = uncore_monitor_counter_count(m);
+	for (size_t i = 0; i < count; i++)
+		put_count(metric, uncore_metric_event_at(metric, 0),
+			  uncore_monitor_counter_at(m, i), uncore_monitor_reading_at(m, i),
+			  document, to);
 out:
 	uncore_monitor_free(m);
+}
+
+/* Counts that are findings, such as packets that were sent again. The vendor's library is loaded
+ * for no other finding, since it may initialize devices for seconds. */
+static void put_all_counts(struct cli *cli, json_t *document, struct buffer *to)
+{
+	if (uncore_is_simulated(cli->u) || cli_replays(cli))
+		return;
+	for (size_t i = 0; i < uncore_metric_count(cli->u); i++) {
+		const struct uncore_metric *metric = uncore_metric_at(cli->u, i);
+
+		if (uncore_metric_finding_why(metric) && !uncore_metric_missing(metric))
+			put_counts(cli, metric, document, to);
+	}
 }
 
 /* What the machine is, and what has been proved of it. */
@@ -173,7 +190,7 @@ static void put_findings(struct cli *cli, const struct output *output, struct bu
 			doctor_finding(uncore_finding_at(cli->u, i),
 				       i + 1 < count ? uncore_finding_at(cli->u, i + 1) : NULL, to);
 	}
-	put_replays(cli, document, to);
+	put_all_counts(cli, document, to);
 	if (has_verified)
 		put_finding(&verified, document, to);
 	if (output)

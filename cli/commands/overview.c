@@ -119,7 +119,7 @@ static int measure(struct cli *cli, size_t lines_above)
 				 /* A recording has the levels that were recorded. */
 				 .request.extra = !cli_replays(cli),
 				 .request.tree = cli_replays(cli),
-				 .request.power = true,
+				 .request.overview = true,
 				 .print = {.output = output_find("screens"),
 					   .separator = ",",
 					   .lines_above = lines_above}};

@@ -325,8 +325,7 @@ static void check(void *into, struct argp_state *state)
 			    r->filters[i].value) {
 				r->filters[i].name = row->name;
 				r->filtered = true;
-				r->restricted |= strcmp(row->name, "socket") != 0 &&
-						 strcmp(row->name, "node") != 0;
+				r->restricted |= !uncore_filter_is_of_places(row->name);
 			}
 	if (state->quoted && !when->command)
 		argp_error(state, "there is no command after --");
@@ -642,7 +641,8 @@ int stat_complete(struct cli *cli, struct stat_options *o)
 		o->print.output = groups ? output_find("groups")
 				  : o->print.table && !o->request.query_count ? o->print.table
 									      : output_find("text");
-	o->request.each_device = o->print.table && o->print.table->each_device;
+	o->request.device_level =
+		o->print.table ? o->print.table->device_level : UNCORE_LEVEL_MACHINE;
 	if (o->request.sample_ns && !o->print.output->record && !o->print.output->begin)
 		o->print.output = output_find("samples");
 	if (groups && o->request.level == UNCORE_LEVEL_MACHINE)

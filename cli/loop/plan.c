@@ -119,8 +119,8 @@ static int add_metrics(struct cli *cli, const struct request *request, struct un
 		       enum uncore_level level, const char *text)
 {
 	auto_free char *pattern = cli_pattern(cli->u, text);
-	bool each = request->each_device && !request->level && is_of_devices(cli->u, pattern);
-	int err = each ? uncore_monitor_set_level(m, UNCORE_LEVEL_INSTANCE) : 0;
+	bool each = request->device_level && !request->level && is_of_devices(cli->u, pattern);
+	int err = each ? uncore_monitor_set_level(m, request->device_level) : 0;
 
 	if (!err)
 		err = uncore_monitor_add_metrics(m, pattern);
@@ -148,6 +148,52 @@ static int add_queries(struct cli *cli, const struct request *request, struct un
 	return CLI_OK;
 }
 
+/* The position of the first of the patterns, which `|` separates, that the metric matches. */
+static const char *first_match(const struct uncore_metric *metric, const char *patterns)
+{
+	auto_free char *list = cli_copy(patterns);
+	char *rest = list, *one;
+
+	while (!uncore_metric_missing(metric) && (one = strsep(&rest, "|")))
+		if (uncore_metric_matches(metric, one))
+			return patterns + (one - list);
+	return NULL;
+}
+
+/* Adds for each family the metrics of the first pattern that it has: "a.*|b.*". */
+static int add_first(struct cli *cli, const struct request *request, struct uncore_monitor *m,
+		     enum uncore_level level, const char *patterns)
+{
+	const struct uncore *u = cli->u;
+	bool added = false;
+
+	for (size_t i = 0; i < uncore_metric_count(u); i++) {
+		const struct uncore_metric *metric = uncore_metric_at(u, i);
+		const char *at = first_match(metric, patterns);
+		auto_buffer name = {0};
+		bool later = false;
+		int err;
+
+		for (size_t k = 0; at && !later && k < uncore_metric_count(u); k++) {
+			const struct uncore_metric *other = uncore_metric_at(u, k);
+			const char *before = first_match(other, patterns);
+
+			later = before && before < at &&
+				strcmp(uncore_metric_family(other), uncore_metric_family(metric)) ==
+					0;
+		}
+		if (!at || later)
+			continue;
+		buffer_printf(&name, "%s/%s", uncore_metric_family(metric),
+			      uncore_metric_name(metric));
+		err = add_metrics(cli, request, m, level, name.data);
+		if (err && err != -ENODEV)
+			return err;
+		added |= !err;
+	}
+	return added ? 0 : -ENODEV;
+}
+
 /* This machine has a metric of this name, if perhaps not as the filters want it. */
 static bool has_metric(const struct uncore *u, const char *pattern)
 {
@@ -159,9 +205,10 @@ static bool has_metric(const struct uncore *u, const char *pattern)
 }
 
 /* At least one pattern of a preset must be countable: a machine may have none of the metrics of
- * another. Patterns behind "else" are for machines that have none of those before it, and patterns
- * behind "and" for all machines. If none is countable, the reason is that of a metric that the
- * machine has, of the last of these lists, which is the most general. */
+ * another. Patterns behind "else" are for machines that have none of those before it, patterns
+ * behind "and" for all machines, and patterns behind "|" for families that have none before it.
+ * If none is countable, the reason is that of a metric that the machine has, of the last of
+ * these lists, which is the most general. */
 static int add_any(struct cli *cli, const struct request *request, struct uncore_monitor *m,
 		   enum uncore_level level, const char *list)
 {
@@ -178,7 +225,8 @@ static int add_any(struct cli *cli, const struct request *request, struct uncore
 		}
 		if (skip)
 			continue;
-		err = add_metrics(cli, request, m, level, pattern);
+		err = strchr(pattern, '|') ? add_first(cli, request, m, level, pattern)
+					   : add_metrics(cli, request, m, level, pattern);
 		added |= !err;
 		failed = err && err != -ENODEV && err != -ENOENT;
 		if (!err || (*why && (specific || !has_metric(cli->u, pattern))))
@@ -199,8 +247,8 @@ static int add_headline(struct cli *cli, const struct request *request, struct u
 	bool added = false;
 	char name[256];
 
-	/* Watts, which take no counters of other metrics, are the last ones. */
-	for (unsigned place = 1; !request->restricted && place <= (request->power ? 10 : 9);
+	/* Those of the overview take no counters of the others. */
+	for (unsigned place = 1; !request->restricted && place <= (request->overview ? 10 : 9);
 	     place++) {
 		for (size_t i = 0; i < uncore_metric_count(cli->u); i++) {
 			const struct uncore_metric *metric = uncore_metric_at(cli->u, i);
@@ -209,7 +257,7 @@ static int add_headline(struct cli *cli, const struct request *request, struct u
 			if (uncore_metric_missing(metric) ||
 			    (place <= 9 ? uncore_metric_headline(metric) != place
 					: uncore_metric_headline(metric) ||
-						  strcmp(uncore_metric_unit(metric), "W") != 0))
+						  !uncore_metric_in_overview(metric)))
 				continue;
 			snprintf(name, sizeof(name), "%s/%s", uncore_metric_family(metric),
 				 uncore_metric_name(metric));
@@ -304,7 +352,7 @@ void plan_print_notes(const struct request *request, const struct uncore_monitor
 	for (size_t i = 0; i < request->query_count; i++)
 		all |= !request->queries[i].metric;
 	/* With all levels, many notes only say that a metric has no row at one of them. */
-	if (count && !all && !request->tree)
+	if (count && !all && !request->tree && !(request->overview && !request->query_count))
 		cli_error("%zu note%s; -v prints %s", count, count == 1 ? "" : "s",
 			  count == 1 ? "it" : "them");
 	for (size_t i = 0; all && i < count; i++)

@@ -40,15 +40,16 @@ struct request {
 	enum uncore_level level;
 	enum uncore_level default_level; /* without an option and in presets without one */
 	unsigned levels; /* a bit for each level of rows that is shown; 0: only `level` */
-	/* Without an option for the level, each device that counts itself has rows of its own. */
-	bool each_device;
+	/* Without an option for the level, the level of devices that count themselves; 0: as
+	 * others. */
+	enum uncore_level device_level;
 	/* With intervals of a second or more, devices are counted in the way that costs least. */
 	bool cheap;
 	/* Without queries, each recorded metric is shown at all levels that were recorded; or of
 	 * the machine where that was recorded, and at the other levels where it was not. */
 	bool as_recorded, as_whole;
 	bool tree;          /* rows of all levels, from the machine to the port */
-	bool power;         /* beside the headline metrics also what is in watts */
+	bool overview;      /* also what the overview has behind the headline metrics; no notes */
 	bool extra;         /* rows for a picture of the machine: uncore_monitor_set_extra_rows() */
 	uint64_t sample_ns; /* length of short samples; 0: none */
 	uint64_t above;     /* 0: 80, see request_above() */

@@ -157,6 +157,11 @@ static bool is_below(const struct uncore_device *d, const struct uncore_device *
 	return d->port == port && !d->is_bridge;
 }
 
+bool devices_is_device(const struct uncore_row_place *place)
+{
+	return place->pmu && !place->port && (place->device || uncore_pmu_is_device(place->pmu));
+}
+
 bool devices_port_counted(const struct uncore_row_place *place, const struct uncore_device *port)
 {
 	bool counted = place->port == port;

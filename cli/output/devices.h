@@ -25,6 +25,10 @@ void link_of_text(char *into, size_t size, const struct uncore_device *port);
  * driver. */
 void device_text(struct buffer *to, const struct uncore_device *d);
 
+/* Whether the place of a row is a device that counts itself, or one whose driver has a PMU for
+ * it. */
+bool devices_is_device(const struct uncore_row_place *place);
+
 /* Whether the place of a row is the root port, or a PMU that counts it with others. */
 bool devices_port_counted(const struct uncore_row_place *place, const struct uncore_device *port);
 

@@ -21,8 +21,10 @@ struct pair {
 	double value; /* the sum over the PMUs of a link */
 	bool link;    /* it is one of a link, not of PCIe */
 	bool socket;  /* this PMU counts all devices of a socket */
-	/* The sum over the devices that count themselves, and its bounds. */
-	double sum, low, high;
+	/* The sum over the devices that count themselves. Where several families count a device,
+	 * the largest of them is in `sum`, and all of them in `most`. Bounds contain the
+	 * uncertainty. */
+	double sum, most, low, high;
 	size_t valued;                  /* devices with a value */
 	enum uncore_quality quality;    /* the worst of theirs */
 	bool switched;                  /* one of them is behind a switch */
@@ -87,38 +89,51 @@ static void add_names(struct buffer *to, const struct buffer *names)
 		buffer_printf(to, "%s%s", to->len ? ", " : "", names->data);
 }
 
-/* Adds what the device counts. Several families may count it, each all its bytes or a part of
- * them: to add them could add bytes twice, so that the largest is taken. */
-static void add_device(const struct out *out, struct pair *p, const struct uncore_device *d,
-		       size_t first)
+/* Whether the row is the first one of its family that counts a part of the device. */
+static bool begins_family(const struct out *out, const struct pair *p,
+			  const struct uncore_device *d, size_t i)
 {
-	struct pair best = sum_family(out, p, d, first);
+	const struct uncore_row *row = out->rows[i].row;
+	bool begins = is_part(out, p, row, d);
 
-	for (size_t i = first + 1; i < out->row_count; i++) {
-		struct pair other;
+	for (size_t k = 0; k < i && begins; k++)
+		begins = !is_part(out, p, out->rows[k].row, d) ||
+			 !cli_same(out->rows[k].row->query->family, row->query->family);
+	return begins;
+}
 
-		if (!is_part(out, p, out->rows[i].row, d))
+/* Adds what the device counts. Several families may count it, each all its bytes or a part of
+ * them, as the kernel's traffic and that of RDMA: whether they count a byte twice is not known, so
+ * that the truth is between the largest and the sum. */
+static void add_device(const struct out *out, struct pair *p, const struct uncore_device *d)
+{
+	size_t families = 0;
+	double largest = 0, low = 0;
+
+	for (size_t i = 0; i < out->row_count; i++)
+		families += begins_family(out, p, d, i);
+	for (size_t i = 0; i < out->row_count; i++) {
+		struct pair one;
+
+		if (!begins_family(out, p, d, i))
 			continue;
-		other = sum_family(out, p, d, i);
-		if ((other.valued && !best.valued) || other.sum > best.sum) {
-			struct pair worse = best;
-
-			best = other;
-			other = worse;
-		}
-		buffer_free(&other.names);
-		buffer_free(&other.valueless);
+		one = sum_family(out, p, d, i);
+		if (families > 1)
+			buffer_printf(&one.names, " (%s)", out->rows[i].row->query->family);
+		largest = fmax(largest, one.sum);
+		low = fmax(low, one.low);
+		p->most += one.sum;
+		p->high += one.high;
+		p->valued += one.valued;
+		p->quality = one.quality > p->quality ? one.quality : p->quality;
+		add_names(&p->names, &one.names);
+		add_names(&p->valueless, &one.valueless);
+		buffer_free(&one.names);
+		buffer_free(&one.valueless);
 	}
-	p->sum += best.sum;
-	p->low += best.low;
-	p->high += best.high;
-	p->valued += best.valued;
-	p->quality = best.quality > p->quality ? best.quality : p->quality;
+	p->sum += largest;
+	p->low += low;
 	p->switched |= d->port && d->parent != d->port;
-	add_names(&p->names, &best.names);
-	add_names(&p->valueless, &best.valueless);
-	buffer_free(&best.names);
-	buffer_free(&best.valueless);
 }
 
 static void add_devices(const struct out *out, struct pair *p)
@@ -131,7 +146,7 @@ static void add_devices(const struct out *out, struct pair *p)
 		for (size_t k = 0; first && k < i; k++)
 			first = !is_part(out, p, out->rows[k].row, d);
 		if (first)
-			add_device(out, p, d, i);
+			add_device(out, p, d);
 	}
 }
 
@@ -178,7 +193,7 @@ static const char *judge(const struct out *out, const struct pair *p, struct buf
 		buffer_printf(note, "no value of %s", p->valueless.data);
 		return "cannot tell";
 	}
-	if (port < IDLE && p->sum < IDLE)
+	if (port < IDLE && p->most < IDLE)
 		return "idle";
 	if (p->high >= port * (1 - AGREE) - IDLE)
 		return "agree";
@@ -197,14 +212,38 @@ static double ratio_of(const struct pair *p)
 	return p->value > 0 && p->valued ? p->sum / p->value : NAN;
 }
 
-static void put_pair(struct out *out, const struct pair *p)
+/* Whether several families count something of a device. */
+static bool is_range(const struct pair *p)
 {
-	const struct uncore_row_place *place = p->port->place;
+	return p->valued && p->most > p->sum * (1 + 1e-9);
+}
+
+static void put_devices(struct table *t, const struct pair *p)
+{
 	const struct uncore_row_query query = {.unit = "B/s"};
 	const struct uncore_row devices = {.query = &query,
 					   .value = p->valued ? p->sum : NAN,
 					   .quality = p->valued && p->valueless.len ? UNCORE_PARTIAL
 										    : p->quality};
+	const char *mark = out_mark(devices.quality);
+	struct human sum, most;
+
+	if (is_range(p))
+		table_cell(t, "%s to %s%s%s", human_value(&sum, p->sum, "B/s"),
+			   human_value(&most, p->most, "B/s"), *mark ? " " : "", mark);
+	else
+		out_value(t, &devices);
+	if (isfinite(ratio_of(p)) && is_range(p))
+		table_cell(t, "%.3f to %.3f", ratio_of(p), p->most / p->value);
+	else if (isfinite(ratio_of(p)))
+		table_cell(t, "%.3f", ratio_of(p));
+	else
+		table_cell(t, "-");
+}
+
+static void put_pair(struct out *out, const struct pair *p)
+{
+	const struct uncore_row_place *place = p->port->place;
 	struct uncore_row port = *p->port;
 	struct table *t = &out->table;
 	auto_buffer note = {0};
@@ -219,17 +258,13 @@ static void put_pair(struct out *out, const struct pair *p)
 		out_place_cell(t, place);
 	table_cell(t, "%s", strstr(p->port->query->name, ".read.") ? "read" : "write");
 	out_value(t, &port);
-	out_value(t, &devices);
-	if (isfinite(ratio_of(p)))
-		table_cell(t, "%.3f", ratio_of(p));
-	else
-		table_cell(t, "-");
+	put_devices(t, p);
 	table_cell(t, "%s", verdict);
 	table_cell(t, "%s", p->names.data);
 	table_end_row(t, note.data);
 }
 
-static void put_legend(struct out *out, size_t pairs, size_t devices, bool links)
+static void put_legend(struct out *out, size_t pairs, size_t devices, bool links, bool ranges)
 {
 	if (!pairs) {
 		buffer_puts(out->to,
@@ -243,6 +278,9 @@ static void put_legend(struct out *out, size_t pairs, size_t devices, bool links
 		out_once(out, "The devices also count what CPUs read and write in them.");
 	else
 		out_once(out, "The port also counts descriptors and completions.");
+	if (ranges)
+		out_once(out, "A to B: the largest count of a device's families, and their sum, "
+			      "since they may count the same bytes.");
 	if (out->frame.round_count > 1)
 		out_once(out, "The rounds were counted one after another: where traffic changes, "
 			      "the ends differ.");
@@ -299,13 +337,14 @@ static void free_pair(struct pair *p)
 }
 
 /* Puts a line if a device below counts itself, too. */
-static bool put_row(struct out *out, const struct uncore_row *row)
+static bool put_row(struct out *out, const struct uncore_row *row, bool *ranges)
 {
 	struct pair p;
 	bool is_pair = make_pair(out, row, &p);
 
 	if (is_pair)
 		put_pair(out, &p);
+	*ranges |= is_pair && is_range(&p);
 	free_pair(&p);
 	return is_pair;
 }
@@ -331,6 +370,8 @@ void ends_add_fields(const struct out *out, const struct uncore_row *row, struct
 	*fields++ = (struct field){"ratio", value_real(is_pair ? ratio_of(&p) : NAN)};
 	*fields++ = (struct field){"port_value", value_real(is_pair ? p.value : NAN)};
 	*fields++ = (struct field){"devices_value", value_real(p.valued ? p.sum : NAN)};
+	*fields++ = (struct field){"devices_low", value_real(p.valued ? p.low : NAN)};
+	*fields++ = (struct field){"devices_high", value_real(p.valued ? p.high : NAN)};
 	*fields++ = (struct field){"devices", value_text(is_pair ? texts->data + names : NULL)};
 	*fields++ = (struct field){"verdict_reason",
 				   value_text(note.len ? texts->data + reason : NULL)};
@@ -358,7 +399,7 @@ void ends_output_window(struct out *out)
 						      {"DEVICES", 0},
 						      {NULL, 0}};
 	size_t pairs = 0, devices = 0;
-	bool links = false;
+	bool links = false, ranges = false;
 
 	out_text_header(out);
 	out_text_time(out);
@@ -373,9 +414,9 @@ void ends_output_window(struct out *out)
 		for (size_t k = i; k < out->row_count; k++)
 			if (is_port(out->rows[k].row) &&
 			    out_same_port(out->rows[k].row->place, row->place))
-				pairs += put_row(out, out->rows[k].row);
+				pairs += put_row(out, out->rows[k].row, &ranges);
 	}
 	table_print(&out->table, out->to);
-	put_legend(out, pairs, devices, links);
+	put_legend(out, pairs, devices, links, ranges);
 	out_reasons(out, NULL);
 }

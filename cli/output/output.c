@@ -36,7 +36,7 @@ const struct output outputs[] = {
 	{"ddio", .window = view_output_window, .view = &ddio_view},
 	{"check", .window = check_output_window},
 	{"ends", .window = ends_output_window, .add = ends_add_fields},
-	{"matrix", .window = matrix_output_window, .each_device = true},
+	{"matrix", .window = matrix_output_window, .device_level = UNCORE_LEVEL_PART},
 	{"groups", .window = view_output_window, .view = &groups_view},
 	{"samples", .window = samples_output_window},
 	{"screens", .window = screens_output_window, .extra = true},

@@ -43,7 +43,7 @@ struct output {
 	const char *const *sorts; /* keys of --sort, first the default; NULL: it has no order */
 	/* A bit for each level of rows that its table has at the same time; 0: one level. */
 	unsigned levels;
-	bool each_device; /* its table has each device that counts itself */
+	enum uncore_level device_level; /* of devices that count themselves; 0: as others */
 	/* Appends what the table has of several rows to the fields of a row's record, where a
 	 * preset with this output is printed as records. `texts` keeps them. NULL: nothing. */
 	void (*add)(const struct out *out, const struct uncore_row *row, struct field *fields,

@@ -13,7 +13,6 @@
 #include "output/view.h"
 
 #define PART ".complex"
-#define DEVICE "device."
 
 /* The name from the number of a part on: "0.bandwidth" in "pcie.inbound.complex0.bandwidth"; NULL:
  * the metric is not of a part. */
@@ -56,14 +55,10 @@ static bool same_unit(const struct uncore_row *a, const struct uncore_row *b)
 	return !*x && !*y;
 }
 
-/* Whether devices count the row themselves. A sum over a socket names no PMU. */
+/* Whether devices count the row themselves, or a PMU that their driver has for each of them. */
 static bool is_device(const struct uncore_row *row)
 {
-	const char *name = row->query->name;
-
-	if (row->place->pmu)
-		return uncore_pmu_is_device(row->place->pmu);
-	return row->query->at_port || strncmp(name, DEVICE, strlen(DEVICE)) == 0;
+	return row->query->of_device || devices_is_device(row->place);
 }
 
 bool ports_same_line(const struct uncore_row *a, const struct uncore_row *b)
@@ -75,14 +70,15 @@ bool ports_same_line(const struct uncore_row *a, const struct uncore_row *b)
 }
 
 /* The metric's name without its part. What a device counts is in the column of the port's metric
- * for the same traffic, or in one of its own. */
+ * for the same traffic, or in one of its own without the first word: "pcie.bandwidth". */
 static void put_name(char name[OUT_METRIC_ROOM], const struct uncore_row *row)
 {
 	const char *whole = row->query->at_port ? row->query->at_port : row->query->name;
 	const char *part = part_of(whole);
 	int before = (int)(part ? (size_t)(part - whole) - strlen(PART) : OUT_METRIC_ROOM);
 
-	whole += strncmp(whole, DEVICE, strlen(DEVICE)) == 0 ? strlen(DEVICE) : 0;
+	if (is_device(row) && !row->query->at_port)
+		whole += strcspn(whole, ".") + 1;
 	snprintf(name, OUT_METRIC_ROOM, "%.*s%s", before, whole,
 		 part ? part + strcspn(part, ".") : "");
 }

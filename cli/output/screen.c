@@ -43,14 +43,14 @@ struct maker {
 
 static enum screen_kind kind_of(const struct uncore_row_place *place)
 {
-	return place->port                                      ? SCREEN_PORT
-	       : place->pmu && uncore_pmu_is_device(place->pmu) ? SCREEN_DEVICE
-	       : place->channel >= 0                            ? SCREEN_CHANNEL
-	       : place->pmu || place->cpu >= 0                  ? SCREEN_UNIT
-	       : place->role                                    ? SCREEN_LINK
-	       : place->node >= 0                               ? SCREEN_NODE
-	       : place->socket >= 0                             ? SCREEN_SOCKET
-								: SCREEN_MACHINE;
+	return place->port                     ? SCREEN_PORT
+	       : devices_is_device(place)      ? SCREEN_DEVICE
+	       : place->channel >= 0           ? SCREEN_CHANNEL
+	       : place->pmu || place->cpu >= 0 ? SCREEN_UNIT
+	       : place->role                   ? SCREEN_LINK
+	       : place->node >= 0              ? SCREEN_NODE
+	       : place->socket >= 0            ? SCREEN_SOCKET
+					       : SCREEN_MACHINE;
 }
 
 /* A port or a device is on a socket, also where its row does not say so. */
@@ -158,17 +158,12 @@ static bool is_sum(const struct draft *d)
 /* A sum over devices that count themselves contains only those, and not the machine's traffic. */
 static bool sums_devices(const struct maker *m, const struct draft *d)
 {
-	for (int k = 0; k < UNCORE_COLUMNS; k++) {
-		size_t i = d->line.rows[k];
-		const struct uncore_metric *metric =
-			i == SCREEN_NONE
-				? NULL
-				: cli_metric(m->u, m->rows->at(m->rows->context, i)->query);
+	bool devices = false;
 
-		if (metric && uncore_metric_is_of_device(metric))
-			return true;
-	}
-	return false;
+	for (int k = 0; k < UNCORE_COLUMNS; k++)
+		devices |= d->line.rows[k] != SCREEN_NONE &&
+			   m->rows->at(m->rows->context, d->line.rows[k])->query->of_device;
+	return devices;
 }
 
 /* A sum over what was counted for each root port lacks the traffic that passes none, such as that
@@ -568,6 +563,29 @@ bool screen_is_double(const struct screen *s, size_t i)
 			return false;
 	}
 	return true;
+}
+
+static bool counts_bytes(const struct screen_line *line, const struct screen_rows *rows)
+{
+	bool bytes = false;
+
+	for (int k = 0; k <= UNCORE_COLUMN_TOTAL; k++) {
+		const struct uncore_row *row = screen_row(line, rows, (enum uncore_column)k);
+
+		bytes |= row && isfinite(row->value) && strcmp(row->query->unit, "B/s") == 0;
+	}
+	return bytes;
+}
+
+bool screen_moves_elsewhere(const struct screen *s, const struct screen_line *line,
+			    const struct screen_rows *rows)
+{
+	bool moves = false;
+
+	for (size_t i = 0; i < s->count && line->kind == SCREEN_DEVICE; i++)
+		moves |= s->lines[i].place->pmu == line->place->pmu &&
+			 counts_bytes(&s->lines[i], rows) && !screen_is_idle(&s->lines[i], rows);
+	return moves;
 }
 
 size_t screen_hottest(const struct screen *s, const struct screen_rows *rows)

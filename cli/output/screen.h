@@ -81,6 +81,9 @@ bool screen_is_sum(const struct screen_line *line);
  * it is uncertain which port counts it), and the only PMU is the sum above it. Such a line is not
  * one of the idle places either. */
 bool screen_is_double(const struct screen *s, size_t line);
+/* Whether the line is of a device that moves bytes in another line. */
+bool screen_moves_elsewhere(const struct screen *s, const struct screen_line *line,
+			    const struct screen_rows *rows);
 /* The line that has the largest share of all places that are no sums; SCREEN_NONE: no share is
  * known. */
 size_t screen_hottest(const struct screen *s, const struct screen_rows *rows);

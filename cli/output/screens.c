@@ -62,7 +62,8 @@ struct block {
 	size_t first, end; /* in the screen */
 	size_t *lines;     /* without idle ones and channels, the most important first */
 	size_t count, idle;
-	size_t given; /* lines that are shown; the others are one line together */
+	size_t elsewhere; /* devices that are idle here and move bytes in another view */
+	size_t given;     /* lines that are shown; the others are one line together */
 };
 
 struct order {
@@ -92,6 +93,13 @@ static int by_importance(const void *a, const void *b, void *context)
 	return i < k ? -1 : i > k;
 }
 
+/* Whether it is a place where nothing moves, which no other line shows. */
+static bool is_quiet(const struct screen *s, const struct screen_rows *rows, size_t line)
+{
+	return !screen_is_sum(&s->lines[line]) && !screen_is_double(s, line) &&
+	       screen_is_idle(&s->lines[line], rows);
+}
+
 static size_t find_blocks(const struct screen *s, const struct screen_rows *rows,
 			  struct block *blocks)
 {
@@ -106,12 +114,12 @@ static size_t find_blocks(const struct screen *s, const struct screen_rows *rows
 		b->lines = cli_realloc(NULL, s->count, sizeof(*b->lines));
 		for (; i < s->count && s->lines[i].view == s->lines[b->first].view; i++) {
 			const struct screen_line *line = &s->lines[i];
-			bool idle = !screen_is_sum(line) && screen_is_idle(line, rows);
+			bool quiet = is_quiet(s, rows, i);
+			bool elsewhere = quiet && screen_moves_elsewhere(s, line, rows);
 
-			if (screen_is_double(s, i))
-				continue;
-			b->idle += idle;
-			if (idle || line->kind == SCREEN_CHANNEL)
+			b->elsewhere += elsewhere;
+			b->idle += quiet && !elsewhere;
+			if (quiet || screen_is_double(s, i) || line->kind == SCREEN_CHANNEL)
 				continue;
 			b->lines[b->count++] = i;
 			order.places |= !screen_is_sum(line);
@@ -122,11 +130,16 @@ static size_t find_blocks(const struct screen *s, const struct screen_rows *rows
 	return count;
 }
 
+static size_t quiet_lines(const struct block *b)
+{
+	return (b->idle > 0) + (b->elsewhere > 0);
+}
+
 /* The height of a block with so many of its lines: an empty line, the title, a line for the others
  * and one for idle places. */
 static size_t height_of(const struct block *b, size_t given)
 {
-	return (b->count ? 2 + given + (given < b->count) : 1) + (b->idle > 0);
+	return (b->count ? 2 + given + (given < b->count) : 1) + quiet_lines(b);
 }
 
 /* Divides the height: in their order the blocks get a few lines, as long as there is room, and then
@@ -160,21 +173,25 @@ static void divide(struct block *blocks, size_t count, size_t height)
 
 /* ---- a view ---- */
 
-/* The idle places of the view by name, as many as a line has room for. */
-static void put_idle(struct out *out, const struct screen *s, const struct screen_rows *rows,
-		     const struct block *b)
+/* The places of the view where nothing moves by name, as many as a line has room for: idle ones, or
+ * devices that move bytes elsewhere. */
+static void put_quiet(struct out *out, const struct screen *s, const struct screen_rows *rows,
+		      const struct block *b, bool elsewhere)
 {
-	size_t room = text_columns() - 4, used;
+	const size_t room = text_columns() - 4, count = elsewhere ? b->elsewhere : b->idle;
 	auto_buffer names = {0};
 	bool first = true;
+	size_t used;
 
-	buffer_printf(&names, "  %zu idle:", b->idle);
+	if (!count)
+		return;
+	buffer_printf(&names, "  %zu %s:", count, elsewhere ? "without traffic here" : "idle");
 	used = names.len;
 	for (size_t i = b->first; i < b->end; i++) {
 		const struct screen_line *line = &s->lines[i];
 		size_t width = text_width(line->label) + 2;
 
-		if (screen_is_sum(line) || screen_is_double(s, i) || !screen_is_idle(line, rows))
+		if (!is_quiet(s, rows, i) || screen_moves_elsewhere(s, line, rows) != elsewhere)
 			continue;
 		if (used + width > room) {
 			buffer_puts(&names, first ? " ..." : ", ...");
@@ -268,15 +285,15 @@ static void put_view(struct out *out, const struct screen *s, const struct scree
 	for (int details = DETAILS_ALL; b->count && details <= DETAILS_NONE; details++) {
 		table.len = 0;
 		put_table(&table, s, rows, b, (enum details)details);
-		if (text_rows(buffer_text(&table)) + 1 <= height_of(b, b->given) - (b->idle > 0))
+		if (text_rows(buffer_text(&table)) + 1 <= height_of(b, b->given) - quiet_lines(b))
 			break;
 	}
 	if (table.len) {
 		put_gap(out);
 		buffer_puts(out->to, table.data);
 	}
-	if (b->idle)
-		put_idle(out, s, rows, b);
+	put_quiet(out, s, rows, b, false);
+	put_quiet(out, s, rows, b, true);
 }
 
 static void put_doubt(struct out *out, const struct screen *s)

@@ -412,7 +412,8 @@ static int take_options(struct serve *s, int argc, char **argv)
 	parse_config(s, config);
 	s->cli->configured = s->config_text;
 	s->o.default_interval_ns = NS_PER_S;
-	s->o.request.cheap = s->o.request.each_device = true;
+	s->o.request.cheap = true;
+	s->o.request.device_level = UNCORE_LEVEL_INSTANCE;
 	s->textfile.interval_ns = TEXTFILE_NS;
 	s->otlp_interval_ns = OTLP_NS;
 	parse(s, argc, argv);

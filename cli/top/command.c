@@ -104,7 +104,7 @@ int cmd_top(struct cli *cli, int argc, char **argv)
 	bool shown = false, plain;
 	int status;
 
-	request->cheap = request->power = true;
+	request->cheap = request->overview = true;
 	stat_parse(cli, &o.stat, &syntax, argc, argv);
 	start.ascii = o.ascii;
 	plain = print->output || print->file || print->summary || o.stat.dry_run ||
@@ -139,7 +139,7 @@ int cmd_top(struct cli *cli, int argc, char **argv)
 #else
 	(void)plain;
 #endif
-	request->tree = request->power = request->extra = false;
+	request->tree = request->overview = request->extra = false;
 	if (preset.output && !request->query_count && cli_same(print->output->name, "text"))
 		print->output = output_find(preset.output);
 	if (preset.level && request->level == UNCORE_LEVEL_MACHINE)

@@ -188,8 +188,7 @@ static bool adds_nothing(const struct top_model *m, size_t i)
 	size_t rows = 0;
 
 	if (!row || !is_single(row->place) || row->place->port || m->nodes[i].children ||
-	    m->nodes[i].parent == TOP_NONE ||
-	    (row->place->pmu && uncore_pmu_is_device(row->place->pmu)))
+	    m->nodes[i].parent == TOP_NONE || devices_is_device(row->place))
 		return false;
 	for (size_t k = m->nodes[i].parent + 1; k < m->count; k++)
 		rows += m->nodes[k].parent == m->nodes[i].parent;

@@ -360,6 +360,21 @@ unsigned uncore_metric_headline(const struct uncore_metric *m)
 	return m->headline;
 }
 
+bool uncore_metric_in_overview(const struct uncore_metric *m)
+{
+	return m->overview;
+}
+
+const char *uncore_metric_finding_why(const struct uncore_metric *m)
+{
+	return m->finding.why;
+}
+
+const char *uncore_metric_finding_fix(const struct uncore_metric *m)
+{
+	return m->finding.fix;
+}
+
 enum uncore_remote_data uncore_metric_remote_data(const struct uncore_metric *m)
 {
 	return m->remote_data;

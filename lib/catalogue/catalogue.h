@@ -33,10 +33,14 @@ struct uncore_metric {
 	enum uncore_remote_data remote_data;
 	/* The metric by which a root port counts this traffic of a device; NULL: none. */
 	const char *at_port;
-	/* Source, target and direction, "gpu.pcie.read"; NULL: not known. For a metric "matrix.*"
-	 * they are the rest of its name. */
+	/* Source, target and direction, "gpu.pcie.read"; others that share its bytes follow it
+	 * behind blanks; NULL: not known. For a metric "matrix.*" they are the rest of its name. */
 	const char *cell;
-	unsigned headline;    /* its place in the overview; 0: not in it */
+	unsigned headline; /* its place in the overview; 0: not in it */
+	bool overview;     /* it is in the overview behind the headline metrics */
+	struct unc_metric_finding {
+		const char *why, *fix;
+	} finding;            /* of a count that is not 0; NULL: no finding */
 	const char *separate; /* why "memory.*" does not include it; NULL: it is included */
 	const char *doubt;    /* why its rows are suspect, as a sentence; NULL: they are not */
 	/* Rows are not suspect if this is not 0; NULL: they always are. */

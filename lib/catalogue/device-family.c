@@ -155,6 +155,14 @@ int unc_device_reads(const struct unc_reader *r, const struct unc_yaml *node, vo
 	return err;
 }
 
+static const char *const calls[] = {
+	[UNC_NVML_MEMORY_PEAK] = "NVML: the greatest clock of the memory and the width of its bus",
+	[UNC_NVML_MEMORY_BYTES] =
+		"NVML metric 10 of GPM, the means of the GPU's firmware: the share of "
+		"the memory's greatest bandwidth, times that",
+	[UNC_NVML_PACKET_SIZE] = "Max_Payload_Size in the GPU's PCI configuration space",
+};
+
 /* Where a count is, in words. */
 static void describe(const struct unc_device_read *read, struct unc_text *to)
 {
@@ -175,19 +183,41 @@ static void describe(const struct unc_device_read *read, struct unc_text *to)
 			     : read->links == UNC_LINKS_SUM ? " of each link"
 							    : "");
 	else if (read->gpm)
-		unc_text_add(to, "NVML metric %u of GPM", read->gpm);
+		unc_text_add(to, "NVML metric %u of GPM, the means of the GPU's firmware",
+			     read->gpm);
 	else if (read->call)
-		unc_text_add(to, "NVML");
+		unc_text_add(to, "%s", calls[read->call]);
 	if (read->times > 1)
 		unc_text_add(to, ", times %u", read->times);
 	if (read->versions)
 		unc_text_add(to, " (version %s)", read->versions);
-	if (read->cheap && read->error_share > 0)
-		unc_text_add(to, " (right to %u.%u %%, for programs that count all the time)",
+	if (read->error_share > 0)
+		unc_text_add(to, ", right to %u.%u %%",
 			     (unsigned)lround(read->error_share * 1000) / 10,
 			     (unsigned)lround(read->error_share * 1000) % 10);
-	else if (read->cheap)
-		unc_text_add(to, " (for programs that count all the time)");
+}
+
+/* Where the event is counted: the ways in the order in which they are tried, and behind them the
+ * ways that cost less. */
+static void describe_all(const struct unc_event_def *event, struct unc_text *to)
+{
+	size_t exact = 0, cheap = 0;
+
+	for (size_t i = 0; i < event->read_count; i++) {
+		if (event->reads[i].cheap)
+			continue;
+		unc_text_add(to, "%s", exact++ ? "; else " : "");
+		describe(&event->reads[i], to);
+	}
+	for (size_t i = 0; i < event->read_count; i++) {
+		if (!event->reads[i].cheap)
+			continue;
+		unc_text_add(to, "%s",
+			     cheap++ ? "; else "
+			     : exact ? "; without it, and in serve and top, "
+				     : "");
+		describe(&event->reads[i], to);
+	}
 }
 
 int unc_device_event(const struct unc_reader *r, const struct unc_yaml *map, void *into)
@@ -205,9 +235,8 @@ int unc_device_event(const struct unc_reader *r, const struct unc_yaml *map, voi
 		/* A product would not wrap where its counter does. */
 		if (event->reads[i].times > 1 && !event->state)
 			return unc_reader_fail(r, map, "'times' is for a state, not for a count");
-		unc_text_add(&where, "%s", i ? "; else " : "");
-		describe(&event->reads[i], &where);
 	}
+	describe_all(event, &where);
 	event->where = unc_yaml_keep(r->file, unc_text_take(&where));
 	return event->terms && event->where ? 0 : unc_nomem(r->e);
 }

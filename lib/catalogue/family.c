@@ -412,6 +412,7 @@ static const struct unc_field event_fields[] = {
 	UNC_FIELD("optional", BOOL, EVENT(optional), .with = "terms"),
 	UNC_FIELD("read", ANY, .check = unc_device_reads),
 	UNC_FIELD("state", BOOL, EVENT(state), .with = "read"),
+	UNC_FIELD("optional", BOOL, EVENT(optional), .with = "read"),
 	UNC_FIELD("saturates", NUMBER, EVENT(saturates), .with = "read", .least = 8, .most = 64),
 	UNC_FIELD("bits", NUMBER, EVENT(bits), .with = "read", .least = 8, .most = 63),
 	/* Applies the kernel's .scale of the alias. Other factors are in formulas. */
@@ -573,6 +574,14 @@ static int check_metric(const struct unc_reader *r, const struct unc_yaml *map, 
 	return err < 0 ? err : describe_addition(r, m);
 }
 
+static const struct unc_field finding_fields[] = {
+	UNC_FIELD("!why", TEXT, UNC_AT(struct unc_metric_finding, why)),
+	UNC_FIELD("!fix", TEXT, UNC_AT(struct unc_metric_finding, fix)),
+	UNC_END,
+};
+
+static const struct unc_shape finding = {.fields = finding_fields};
+
 static const struct unc_field metric_fields[] = {
 	UNC_FIELD("!title", TEXT, METRIC(title)),
 	UNC_FIELD("!unit", TEXT, METRIC(unit),
@@ -585,6 +594,8 @@ static const struct unc_field metric_fields[] = {
 	UNC_FIELD("cases", ANY),
 	UNC_FIELD("otherwise", TEXT, METRIC(otherwise), .with = "cases"),
 	UNC_FIELD("headline", NUMBER, METRIC(headline), .least = 1, .most = 9),
+	UNC_FIELD("overview", BOOL, METRIC(overview)),
+	UNC_FIELD("finding", MAP, METRIC(finding), .of = &finding),
 	UNC_FIELD("apart", TEXT, METRIC(separate)),
 	UNC_FIELD("ceiling", WORD, METRIC(ceiling),
 		  .words =

@@ -207,8 +207,8 @@ static bool is_vendor_and_device(const char *word)
 }
 
 /* Whether the word, which may mean several devices, means this one: a word for its class, or a
- * pattern of its address, a name or its vendor and device. */
-static bool means_device(const char *word, const struct uncore_device *d)
+ * pattern of its address, a name, that of a PMU that counts it, or its vendor and device. */
+static bool means_device(const struct uncore *u, const char *word, const struct uncore_device *d)
 {
 	char text[64];
 	bool found = false;
@@ -221,6 +221,9 @@ static bool means_device(const char *word, const struct uncore_device *d)
 	found |= unc_glob_matches(word, d->address) || unc_glob_matches(word, text);
 	for (const char *at = d->names; at && sscanf(at, "%63s%n", text, &n) == 1; at += n)
 		found |= unc_glob_matches(word, text);
+	for (size_t i = 0; i < u->pmus.count; i++)
+		found |= u->pmus.items[i].pci && strcmp(u->pmus.items[i].pci, d->address) == 0 &&
+			 unc_glob_matches(word, u->pmus.items[i].name);
 	return found && !d->is_bridge;
 }
 
@@ -251,6 +254,25 @@ static int add_device(struct setter *x, const struct uncore_device *d)
 	return 0;
 }
 
+/* Adds devices that count themselves under such names and have no PCI function. */
+static int add_others(struct setter *x, const char *word)
+{
+	static const struct unc_device nowhere;
+	const struct unc_pmus *pmus = &x->m->machine->pmus;
+
+	for (size_t i = 0; i < pmus->count; i++) {
+		const struct uncore_pmu *pmu = &pmus->items[i];
+
+		if (!uncore_pmu_is_device(pmu) || pmu->pci || !unc_glob_matches(word, pmu->name))
+			continue;
+		if (x->into->count == UNC_FILTER_CHOICES)
+			return refuse_more(x);
+		x->into->choices[x->into->count++] =
+			(struct unc_filter_choice){.device = &nowhere.shown, .pmu = pmu};
+	}
+	return 0;
+}
+
 static int refuse_device(const struct setter *x, const struct uncore_device *d)
 {
 	return unc_fail(x->e, ENODEV,
@@ -269,30 +291,35 @@ static int check_devices(struct setter *x, const char *word)
 	for (size_t i = 0; r == 0 && i < uncore_device_count(u); i++) {
 		const struct uncore_device *d = uncore_device_at(u, i);
 
-		if (!means_device(word, d))
+		if (!means_device(u, word, d))
 			continue;
 		if (d->port || counts_itself(u, d))
 			r = add_device(x, d);
 		else
 			uncounted = d;
 	}
+	if (r == 0)
+		r = add_others(x, word);
 	if (r < 0 || x->into->count > before)
 		return r;
 	if (uncounted)
 		return refuse_device(x, uncounted);
-	return unc_fail(
-		x->e, ENODEV,
-		"device: this machine has no PCI device '%s'; 'uncore topo' shows its devices",
-		word);
+	unc_fail(x->e, ENODEV, "device: this machine has no PCI device '%s'", word);
+	unc_machine_list_counting(u);
+	return -ENODEV;
 }
 
 static int check_device(struct setter *x, const char *word)
 {
 	const struct uncore_device *d;
+	size_t before = x->into->count;
 	int r;
 
 	if (is_class_word(word) || is_vendor_and_device(word) || strpbrk(word, "*?["))
 		return check_devices(x, word);
+	r = add_others(x, word);
+	if (r < 0 || x->into->count > before)
+		return r;
 	r = uncore_device_find(x->m->machine, word, &d);
 	if (r < 0)
 		return r;
@@ -406,6 +433,12 @@ static int check_range(struct setter *x, const char *word)
 				"twice");
 	x->into->count++;
 	return 0;
+}
+
+bool uncore_filter_is_of_places(const char *kind)
+{
+	return strcmp(kind, unc_filter_words[UNC_FILTER_SOCKET].name) == 0 ||
+	       strcmp(kind, unc_filter_words[UNC_FILTER_NODE].name) == 0;
 }
 
 /* ---- setting them ---- */

@@ -299,7 +299,8 @@ static int open_sources(struct uncore_monitor *m)
 	return r;
 }
 
-/* Leaves out links that a device does not have, and names the other ends of the others. -ENOMEM. */
+/* Leaves out links and optional counts that a device does not have, and names the other ends of the
+ * others. -ENOMEM. */
 static int note_links(struct uncore_monitor *m)
 {
 	int r = 0;
@@ -310,7 +311,10 @@ static int note_links(struct uncore_monitor *m)
 		if (c->error != -ENOLINK)
 			continue;
 		m->clocks.lacking[i] = m->clocks.any_lacking = m->clocks.any_absent = true;
-		r = unc_monitor_note(m, "left out: links that %s does not have", c->pmu->name);
+		r = unc_device_link(c->config) < 0
+			    ? unc_monitor_note(m, "left out: %s", c->why)
+			    : unc_monitor_note(m, "left out: links that %s does not have",
+					       c->pmu->name);
 	}
 	for (size_t i = 0; r == 0 && i < m->rows.count; i++) {
 		struct unc_row *row = &m->rows.items[i];

@@ -64,6 +64,8 @@ struct unc_query {
 /* The meaning of one word of a filter. */
 struct unc_filter_choice {
 	const struct uncore_device *device; /* or root port */
+	/* A device that counts itself and has no PCI function: `device` is a dummy. */
+	const struct uncore_pmu *pmu;
 	uint64_t base,
 		mask; /* of addresses; GPUs, sockets: bit n of the mask is number n; NUMA nodes:
 				base is the number */

@@ -479,7 +479,8 @@ static int add_metric(struct uncore_monitor *m, const struct uncore_metric *metr
 					     .unit = metric->unit,
 					     .filter = m->filters.text,
 					     .at_port = metric->at_port,
-					     .cell = cell_of(metric)};
+					     .cell = cell_of(metric),
+					     .of_device = uncore_metric_is_of_device(metric)};
 	q->filtered = m->filters.picks;
 	q->sockets = m->filters.values[UNC_FILTER_SOCKET].choices[0].mask;
 	q->in_nodes = m->filters.values[UNC_FILTER_NODE].count > 0;

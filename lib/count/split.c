@@ -579,6 +579,8 @@ static bool is_picked(struct uncore_monitor *m, const struct uncore_pmu *pmu)
 	const struct uncore_device *own = NULL;
 	bool picked = false;
 
+	for (size_t i = 0; i < values[UNC_FILTER_DEVICE].count; i++)
+		picked |= values[UNC_FILTER_DEVICE].choices[i].pmu == pmu;
 	if (pmu->pci)
 		uncore_device_find(m->machine, pmu->pci, &own);
 	for (const struct uncore_device *d = own; d && !picked; d = d->parent)

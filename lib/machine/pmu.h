@@ -126,6 +126,7 @@ struct unc_event_def {
 	const struct unc_device_read *reads;
 	size_t read_count;
 	bool state;         /* a current value, not a count */
+	bool optional;      /* a device without it has no rows of its metrics */
 	unsigned saturates; /* a number of so many bits, all set, is not a count; 0: none */
 	unsigned bits;      /* after which it wraps; 0: 64, or the width of its field */
 };

@@ -346,7 +346,8 @@ def _row(row):
     del members["number"], members["extra"]  # of the latter this module asks for none
     for part in "query", "place", "counted":
         members.update(vars(members.pop(part)))
-    del members["at_port"], members["cell"]  # for programs that print tables of several metrics
+    for name in "at_port", "cell", "of_device":  # for programs that print tables of several metrics
+        del members[name]
     members["quality"] = _text(_lib.uncore_quality_name(row.quality))
     return Row(place=_place(row.place.contents), **members)
 

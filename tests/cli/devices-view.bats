@@ -8,6 +8,7 @@ load helpers
 setup_file() {
 	"$MACHINES/make-devices" "$BATS_FILE_TMPDIR"
 	export SPR_DEVICES=sim:$BATS_FILE_TMPDIR/spr-devices.yaml,step=1s
+	export SPR_ROCE=sim:$BATS_FILE_TMPDIR/spr-roce.yaml,step=1s
 	export SPR_SWITCH=sim:$BATS_FILE_TMPDIR/spr-switch.yaml,step=1s
 	export ZEN4_DEVICES=sim:$BATS_FILE_TMPDIR/zen4-devices.yaml,step=1s
 	export GRACE_DEVICES=sim:$BATS_FILE_TMPDIR/grace-devices.yaml,step=1s
@@ -120,8 +121,32 @@ verdicts() {
 	shows $'0000:48:01\\.0 +write +4\\.000 GB/s ! +20\\.00 GB/s ! +5\\.000 +device more +nvidia_gpu_1, nvidia_gpu_2, ens2np0\n'
 }
 
-# The port of an adapter has all bytes, and its interface a part of them (IPoIB): they are not added up.
-@test "pcie --ends: a device that two families count is added once, with the larger of them" {
+@test "pcie --ends: of a RoCE card the kernel's traffic and RDMA's are between the largest and their sum" {
+	expect 0 "$UNCORE" --source "$SPR_ROCE" pcie --ends
+	shows $'\n0000:15:01\\.0 +read +8\\.060 GB/s ! +6\\.500 GB/s to 8\\.000 GB/s +0\\.806 to 0\\.993 +agree +mlx5_0_port_1 \\(infiniband\\), ens1np0 \\(network\\)\n' \
+		$'\n0000:15:01\\.0 +write +12\\.09 GB/s ! +10\\.00 GB/s to 12\\.04 GB/s +0\\.827 to 0\\.996 +agree ' \
+		$'\n0000:26:01\\.0 +read +40\\.00 GB/s ! +40\\.00 GB/s +1\\.000 +agree +nvidia_gpu_0\n' 'A to B: the largest count'
+	expect 0 "$UNCORE" --source "$SPR_ROCE" pcie --ends -j
+	helper check-schema <<<"$output"
+	[ "$(jq -c 'select(.verdict and .port == "0000:15:01.0") | [.name[13:17], .verdict, .devices_value, .devices_low, .devices_high, .devices]' <<<"$output")" = \
+		$'["read","agree",6500000000,6500000000,8000000000,"mlx5_0_port_1 (infiniband), ens1np0 (network)"]\n["writ","agree",10000000000,10000000000,12040000000,"mlx5_0_port_1 (infiniband), ens1np0 (network)"]' ] ||
+		fail "$(jq -c 'select(.verdict)' <<<"$output")"
+	expect 0 "$UNCORE" --source "$SPR_ROCE" pcie --ends --csv
+	helper check-rows csv simulated <<<"$output"
+	# Neither is in the sum, or in the largest.
+	changed spr-roce ens1np0/received_bytes 'constant: 1e9'
+	expect 0 "$UNCORE" --source "$simulation" pcie --ends
+	shows $'0000:15:01\\.0 +write +12\\.09 GB/s ! +10\\.00 GB/s to 11\\.00 GB/s +0\\.827 to 0\\.910 +port more '
+	changed spr-roce mlx5_0_port_1/received_words 'constant: 4e9'
+	expect 0 "$UNCORE" --source "$simulation" pcie --ends
+	shows $'0000:15:01\\.0 +write +12\\.09 GB/s ! +16\\.00 GB/s to 18\\.04 GB/s .* device more '
+	changed spr-roce mlx5_0_port_1/received_words 'constant: 1, refuse: EIO'
+	expect 0 "$UNCORE" --source "$simulation" pcie --ends
+	shows $'0000:15:01\\.0 +write +12\\.09 GB/s ! +2\\.040 GB/s ! +0\\.169 +cannot tell .*\n +no value of mlx5_0_port_1\n'
+}
+
+# The port of an adapter has all bytes, and its interface a part of them (IPoIB).
+@test "pcie --ends: a device that two families count is between the larger of them and the sum" {
 	local tree=$BATS_TEST_TMPDIR/ib
 
 	unpack "$BATS_FILE_TMPDIR/spr-devices.txt" "$tree"
@@ -133,8 +158,8 @@ verdicts() {
 		printf '  - {pmu: mlx5_0_port_1, event: %s_words, constant: %s}\n' received 3.01e9 transmitted 1e9
 	} >"$BATS_TEST_TMPDIR/ib.yaml"
 	expect 0 "$UNCORE" --source "sim:$BATS_TEST_TMPDIR/ib.yaml,step=1s" pcie --ends
-	shows $'0000:15:01\\.0 +write +12\\.09 GB/s ! +12\\.04 GB/s +0\\.996 +agree +mlx5_0_port_1\n' \
-		$'0000:15:01\\.0 +read +8\\.060 GB/s ! +8\\.000 GB/s +0\\.993 +agree +ens1np0\n'
+	shows $'0000:15:01\\.0 +write +12\\.09 GB/s ! +12\\.04 GB/s to 24\\.04 GB/s +0\\.996 to 1\\.988 +agree +mlx5_0_port_1' \
+		$'0000:15:01\\.0 +read +8\\.060 GB/s ! +8\\.000 GB/s to 12\\.00 GB/s +0\\.993 to 1\\.489 +agree +mlx5_0_port_1'
 }
 
 # ends_of JSON: of each row with a verdict, what --ends adds, with the sums in GB/s.
@@ -149,16 +174,16 @@ ends_of() {
 0000:48:01.0 write device more 6 4 24 nvidia_gpu_1, nvidia_gpu_2, ens2np0 peer-to-peer traffic below the switch' ] ||
 		fail "$(ends_of "$output")"
 	# The other rows have the fields, too, and null in them: those of devices, and of ports without one.
-	[ "$(jq -r 'select(.verdict == null) | [.ratio, .port_value, .devices_value, .devices, .verdict_reason] | @json' \
-		<<<"$output" | sort -u)" = '[null,null,null,null,null]' ] || fail 'rows without a verdict'
+	[ "$(jq -r 'select(.verdict == null) | [.ratio, .port_value, .devices_value, .devices_low, .devices_high, .devices, .verdict_reason] | @json' \
+		<<<"$output" | sort -u)" = '[null,null,null,null,null,null,null]' ] || fail 'rows without a verdict'
 	expect 0 "$UNCORE" --source "$SPR_DEVICES" pcie --ends -j 1s 2
 	[ "$(ends_of "$output" | grep -c ' agree ')" -eq 16 ] || fail "$(ends_of "$output")"
 	[ "$(ends_of "$output" | grep ' idle ' | sort -u)" = '0000:37:03.0 read idle null 0 0 nvme1 null
 0000:37:03.0 write idle null 0 0 nvme1 null' ] || fail "$(ends_of "$output")"
 	expect 0 "$UNCORE" --source "$SPR_SWITCH" pcie --ends --csv
 	helper check-rows csv simulated <<<"$output"
-	shows ',device,names,level,verdict,ratio,port_value,devices_value,devices,verdict_reason'$'\n' \
-		',0000:48:01\.0,.*,device more,4\.33333333333333,6000000000,26000000000,"nvidia_gpu_1, nvidia_gpu_2, ens2np0",peer-to-peer traffic below the switch'$'\n'
+	shows ',device,names,level,verdict,ratio,port_value,devices_value,devices_low,devices_high,devices,verdict_reason'$'\n' \
+		',0000:48:01\.0,.*,device more,4\.33333333333333,6000000000,26000000000,26000000000,26000000000,"nvidia_gpu_1, nvidia_gpu_2, ens2np0",peer-to-peer traffic below the switch'$'\n'
 	changed spr-devices nvme0/read_sectors 'constant: 1, refuse: EIO'
 	expect 0 "$UNCORE" --source "$simulation" pcie --ends -j
 	helper check-schema <<<"$output"
@@ -285,19 +310,92 @@ nvidia_nvlink_c2c0_pmu_0 link.in.write.bandwidth agree 1 true' ] || fail 'the su
 		fail 'the numbers'
 }
 
-@test "matrix: a GPU is a source by its name" {
+@test "matrix: a GPU is a source and a target by its name" {
 	expect 0 "$UNCORE" --source "$T410_DEVICES" matrix
-	shows $'\nREADS +to memory +to gpu +to cxl +to remote +to pcie\n' $'\nfrom cpu +240\\.. GB/s .* n/a\n' \
-		$'\nfrom nvidia_gpu_0 +n/a +n/a +n/a +n/a +0 B/s\n' 'pcie: memory, or other devices'
+	shows $'\nREADS +to memory +to gpu +to cxl +to remote\n' $'\nfrom cpu +240\\.. GB/s ' $'\nFROM +TO +READS +WRITES\n' \
+		$'\nnvidia_gpu_0 +pcie +0 B/s +0 B/s\n' $'\nnvidia_gpu_0 +c2c +96\\.00 GB/s +48\\.00 GB/s\nc2c +nvidia_gpu_0 +<= 48\\.00 GB/s +<= 96\\.00 GB/s\n' \
+		'who asked for them' 'it is memory or several devices, which are not counted'
 	expect 0 "$UNCORE" --source "$SPR_SWITCH" matrix
-	shows $'\nREADS .* to pcie\n' $'\nfrom nvidia_gpu_0 .* 16\\.00 GB/s\nfrom nvidia_gpu_1 .* 12\\.00 GB/s\nfrom nvidia_gpu_2 .* 12\\.00 GB/s\n' \
-		$'\nWRITES .*\nfrom nvidia_gpu_0 .* 4\\.000 GB/s\nfrom nvidia_gpu_1 .* 10\\.00 GB/s\n'
+	shows $'\nREADS +to memory +to remote\n' $'\nnvidia_gpu_0 +pcie +16\\.00 GB/s +4\\.000 GB/s\npcie +nvidia_gpu_0 +<= 4\\.000 GB/s +<= 16\\.00 GB/s\n' \
+		$'\nnvidia_gpu_1 +pcie +12\\.00 GB/s +10\\.00 GB/s\n'
+	[[ ! $output =~ nvlink|c2c ]] || fail 'links that these GPUs do not have'
 	expect 0 "$UNCORE" --source "$SPR_SWITCH" matrix -j
 	helper check-schema <<<"$output"
 	[ "$(jq -r 'select(.device and (.name | contains("read"))) | "\(.pmu) \(.value)"' <<<"$output" | paste -s -d ' ')" = \
 		'nvidia_gpu_0 16000000000 nvidia_gpu_1 12000000000 nvidia_gpu_2 12000000000' ] || fail 'JSON'
 	expect 0 "$UNCORE" --source "$SPR_SWITCH" matrix --per-socket
-	shows $'\nSocket 0\n' $'\nfrom gpu .* 40\\.00 GB/s\n'
+	shows $'\nSocket 0\n' $'\ngpu +pcie +40\\.00 GB/s +24\\.00 GB/s\n' $'\npcie +gpu +<= 24\\.00 GB/s +<= 40\\.00 GB/s\n'
+	# Two links, of which each counts 3 GB/s, are one line.
+	{
+		cat "$BATS_FILE_TMPDIR/spr-switch.yaml"
+		printf '  - {pmu: nvidia_gpu_1, event: "nvlink_%s,links=0x%u", constant: 3e9}\n' in 1 in 2 out 1
+	} >"$BATS_FILE_TMPDIR/linked.yaml"
+	expect 0 "$UNCORE" --source "sim:$BATS_FILE_TMPDIR/linked.yaml,step=1s" matrix
+	shows $'\nnvidia_gpu_1 +nvlink +6\\.000 GB/s +3\\.000 GB/s\n' $'\nnvlink +nvidia_gpu_1 +<= 3\\.000 GB/s +<= 6\\.000 GB/s\n'
+}
+
+@test "--device takes the names by which devices count themselves, in all commands" {
+	local command
+
+	for command in pcie 'stat -M device.*' 'record -o '"$BATS_TEST_TMPDIR/x.uncore"' -M device.*' top; do
+		# shellcheck disable=SC2086 # words
+		expect 0 "$UNCORE" --source "$SPR_DEVICES" $command --device nvidia_gpu_1 -I 1s --interval-count 1
+	done
+	expect 0 "$UNCORE" --source "$SPR_DEVICES" pcie --device nvidia_gpu_1
+	shows $'\n  nvidia_gpu_1 +24\\.00 GB/s +10\\.00 GB/s'
+	[[ ! $output =~ nvidia_gpu_0 ]] || fail 'another device'
+	expect 0 "$UNCORE" --source "$SPR_DEVICES" pcie nvidia_gpu_1
+	shows $'\n  nvidia_gpu_1 +24'
+	expect 0 "$UNCORE" --source "$SPR_DEVICES" pcie --device 'nvidia_gpu_*'
+	shows $'\n  nvidia_gpu_0 ' $'\n  nvidia_gpu_1 '
+	expect 0 "$UNCORE" --source "sim:$BATS_FILE_TMPDIR/intel-gpus.yaml,step=1s" pcie -j --device i915_0000_49_00.0
+	[ "$(jq -r 'select(.device) | .pmu' <<<"$output" | sort -u)" = i915_0000_49_00.0 ] || fail 'a PMU of the kernel'
+	refuses 2 "$UNCORE" --source "$SPR_DEVICES" pcie --device nvidia_gpu_9
+	says "there is no PCI device 'nvidia_gpu_9'.*; devices that count themselves: ens1np0, nvidia_gpu_0, nvidia_gpu_1, nvme0, nvme1"
+	refuses 3 "$UNCORE" --source "$SPR_DEVICES" pcie --device 'amd_gpu_*'
+	says "no PCI device 'amd_gpu_\*'; devices that count themselves: ens1np0, "
+}
+
+@test "--device: a device without a PCI function has the name of its PMU" {
+	local tree=$BATS_TEST_TMPDIR/vm
+
+	mkdir -p "$tree/sys/devices/virtual-bus/virtio0/block/vdz" "$tree/sys/class/block" "$tree/sys/block" "$tree/sys/devices/system/cpu/cpu0/topology"
+	echo 0 | tee "$tree/sys/devices/system/cpu/online" "$tree/sys/devices/system/cpu/cpu0/topology/"{core_id,physical_package_id} >/dev/null
+	for name in vdy vdz; do
+		mkdir -p "$tree/sys/devices/virtual-bus/$name/block/$name"
+		echo '1000 0 8000 10 1000 0 8000 10 0 10 20' >"$tree/sys/devices/virtual-bus/$name/block/$name/stat"
+		ln -s ../.. "$tree/sys/devices/virtual-bus/$name/block/$name/device"
+		ln -s "../devices/virtual-bus/$name/block/$name" "$tree/sys/block/$name"
+		ln -s "../../devices/virtual-bus/$name/block/$name" "$tree/sys/class/block/$name"
+	done
+	expect 0 "$UNCORE" --root "$tree" --source files list pmus
+	shows $'\nvd' || skip 'no disk in this tree'
+	expect 0 "$UNCORE" --root "$tree" --source files stat -j --no-merge --device vdz -M storage.read.bandwidth -I 20ms --interval-count 1
+	[ "$(jq -r 'select(.pmu) | .pmu' <<<"$output")" = vdz ] || fail 'the disk'
+}
+
+@test "a GPU that uses NVLink-C2C or NVLink alone is not idle" {
+	expect 0 "$UNCORE" --source "$GRACE_DEVICES"
+	shows $'\nGPU.s end of C2C links +IN +OUT\nnvidia_gpu_0 +171\\.0 GB/s +85\\.50 GB/s '
+	[[ ! $output =~ idle:[^$'\n']*nvidia_gpu ]] || fail 'idle'
+	shows $'\n  1 without traffic here: nvidia_gpu_0\n'
+	sed -E 's/(nvidia_gpu_0, event: )(rx_bytes|tx_bytes|memory_bytes), constant: [^}]*/\1\2, constant: 0/; s/(nvidia_gpu_0, event: nvlink_(in|out)), constant: [^}]*/\1, constant: 5e9/' \
+		"$BATS_FILE_TMPDIR/spr-devices.yaml" >"$BATS_FILE_TMPDIR/nvlink.yaml"
+	expect 0 "$UNCORE" --source "sim:$BATS_FILE_TMPDIR/nvlink.yaml,step=1s"
+	shows $'\nLinks of GPUs +IN +OUT\nnvidia_gpu_0 +5\\.000 GB/s +5\\.000 GB/s '
+	[[ ! $output =~ idle:[^$'\n']*nvidia_gpu_0 ]] || fail 'idle'
+	[[ ! $output =~ C2C ]] || fail 'links that these GPUs do not have'
+	expect 0 "$UNCORE" --source "$GRACE_DEVICES" top 1s 1
+	shows 'device.c2c.in.bandwidth +all +171\.0 +GB/s'
+}
+
+@test "pcie: each family of GPUs of Intel has its line below the port" {
+	expect 0 "$UNCORE" --source "sim:$BATS_FILE_TMPDIR/intel-gpus.yaml,step=1s" pcie
+	shows ' COPY UTILIZATION +RECEIVED +TRANSMITTED ' $'\n0000:48:03\\.0 [^\n]*\n[^\n]*\n  intel_gpu_0 [^\n]* 8\\.000 GB/s +2\\.000 GB/s +25\\.39 %\n  xe_0000_4a_00\\.0 [^\n]* 10\\.00 % ' \
+		$'\n0000:48:02\\.0 [^\n]*\n[^\n]*\n  i915_0000_49_00\\.0 ' $'\n  i915 '
+	# Families that count payload do not have the bytes with headers beside it.
+	expect 0 "$UNCORE" --source "$SPR_DEVICES" pcie
+	[[ ! $output =~ RECEIVED ]] || fail 'two counts of one traffic'
 }
 
 @test "html: devices have charts with their names, and are named in the tree of the machine" {
@@ -316,6 +414,10 @@ nvidia_nvlink_c2c0_pmu_0 link.in.write.bandwidth agree 1 true' ] || fail 'the su
 	[[ ! $output =~ perf\ |cpumask ]] || fail 'perf or cpumasks'
 	expect 0 "$UNCORE" --source "$SPR_DEVICES" explain nvidia-gpu/device.power
 	shows 'nvidia_gpu_0/power/ is NVML field 186'
+	# The exact way comes first.
+	expect 0 "$UNCORE" --source "$SPR_DEVICES" explain nvidia-gpu/device.pcie.inbound.read.bandwidth
+	shows $'nvidia_gpu_0/rx_bytes/ is NVML field 198; without it, and in serve and top,[ \n]+NVML metric[ \n]+21 of GPM' \
+		'nvidia_gpu_0/packet_bytes/ is Max_Payload_Size in'
 	expect 0 "$UNCORE" --root "$SPR" explain nvme/storage.read.bandwidth
 	shows 'missing +NVMe controllers: this machine has none that count'
 	[[ ! $output =~ cpumask ]] || fail 'cpumasks'

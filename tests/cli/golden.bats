@@ -61,7 +61,7 @@ golden_of() {
 		jq -se 'length <= 12 and (length == 1 or all(.quality == "measured")) and
 			any(.name | startswith("memory."))' <<<"$output" || fail "$machine"
 	done
-	# What the most common controllers have four counters for.
+	# What the most common controllers have four counters for. GPUs count all at once.
 	for machine in "$SPR" "$MACHINES/intel-skx-1socket.txt" "$MACHINES/intel-icx-1socket.txt"; do
 		expect 0 "$UNCORE" --root "$machine" stat --dry-run -j
 		jq -se 'map(select(.type > 0)) | group_by(.pmu) | all([.[].config] | unique | length <= 4)' <<<"$output" ||

@@ -235,6 +235,27 @@ link() {
 	[ "$(grep -c ' unavailable' <<<"$output")" = 2 ]
 }
 
+@test "a GPU without NVLink-C2C has no rows of it in the overview, and says so where it is named" {
+	script 'gpus 8'
+	expect 0 "$UNCORE" --source files --root "$root"
+	[[ ! $output =~ C2C|c2c ]] || fail 'the overview'
+	[[ ! $output =~ notes ]] || fail 'notes that no option prints'
+	expect 0 count --csv -v -M device.c2c.in.bandwidth,device.power -I 200ms --interval-count=1
+	[ "$(grep -c ',device.c2c' <<<"$output")" -eq 0 ] || fail 'rows'
+	refuses 3 count -M device.c2c.in.bandwidth 1 1
+	says 'nvidia_gpu_0: the GPU or its driver does not have this count'
+}
+
+@test "matrix: the other end of a link is a GPU by its name, or a switch" {
+	make_gpus 2 256
+	root=$BATS_FILE_TMPDIR/2-256
+	script 'gpus 2' 'nvlinks 4' 'nvlink 0 1e6' 'nvlink 1 2e6' 'nvlink 3 4e6' 'peer 0 1' 'peer 1 -1' 'down 2' 'h2d 0' 'd2h 0'
+	expect 0 "$UNCORE" --source files --root "$root" matrix -I 300ms --interval-count=1
+	shows $'\nnvidia_gpu_0 +nvidia_gpu_1 +1\\.02. GB/s +2\\.04. GB/s\n' $'\nnvidia_gpu_0 +NVSwitch +2\\.04. GB/s +4\\.09. GB/s\n' \
+		$'\nNVSwitch +nvidia_gpu_0 +<= 4\\.09. GB/s +<= 2\\.04. GB/s\n' 'who asked for them'
+	[[ ! $output =~ nvidia_gpu_1\ +nvidia_gpu_0\ +\<= ]] || fail 'what the other GPU counts itself'
+}
+
 @test "a program that counts all the time gets means with bounds" {
 	[ -d "$UNCORE_BUILD_ROOT/python/uncore" ] || skip 'there is no Python module here'
 	export PYTHONPATH=$UNCORE_BUILD_ROOT/python UNCORE_LIBRARY=$UNCORE_BUILD_ROOT/tests/libuncore-plain.so
@@ -298,17 +319,17 @@ END
 @test "doctor: packets that GPUs sent again; nothing without them, or without the library" {
 	script 'gpus 7' 'replays 0 1000'
 	expect 0 examine
-	shows $'\nnote +PCIe replays: nvidia_gpu_0: 1000 packets were sent again so far\n'
-	[ "$(grep -c 'PCIe replays' <<<"$output")" = 7 ] || fail 'one for each GPU that answers'
+	shows $'\nnote +nvidia_gpu_0: packets that were sent again on PCI Express: 1000 so far\n +packets were damaged on the link'
+	[ "$(grep -c 'that were sent again' <<<"$output")" = 7 ] || fail 'one for each GPU that answers'
 	expect 0 examine -j
 	helper check-schema <<<"$output"
-	[ "$(jq '[.findings[] | select(.subject == "PCIe replays")] | length' <<<"$output")" = 7 ] || fail JSON
+	[ "$(jq '[.findings[] | select(.found | test("sent again"))] | length' <<<"$output")" = 7 ] || fail JSON
 	script 'gpus 8'
 	expect 0 examine
-	[[ ! $output =~ 'PCIe replays' ]] || fail 'there are none'
+	[[ ! $output =~ 'sent again' ]] || fail 'there are none'
 	script 'replays 0 1000'
 	LD_LIBRARY_PATH=/nonexistent expect 0 examine
-	[[ ! $output =~ 'PCIe replays' ]] || fail 'without the library'
+	[[ ! $output =~ 'sent again' ]] || fail 'without the library'
 	shows 'MISSING +nvidia_gpu_0: its counters cannot be read'
 }
 

@@ -14,7 +14,7 @@ COLUMNS = (
     "instances count enabled_ns running_ns reason role filter port ceiling low high node channel date wall_ns monotonic_ns host missed "
     "device names level"
 ).split()
-ENDS = "verdict ratio port_value devices_value devices verdict_reason".split()  # with --ends
+ENDS = "verdict ratio port_value devices_value devices_low devices_high devices verdict_reason".split()  # with --ends
 QUALITIES = ("measured", "scaled", "partial", "suspect", "unavailable")
 
 

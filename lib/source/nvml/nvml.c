@@ -16,12 +16,14 @@
 #define ANSWER_NS 250000000u
 #define SECOND_NS UINT64_C(1000000000)
 
+enum { NOT_SUPPORTED = 3, FUNCTION_NOT_FOUND = 13 }; /* the vendor's numbers */
+
 /* In the order of the vendor's numbers, then own ones. */
 static const struct {
 	int status, err;
 	const char *text;
 } reasons[] = {
-	{3, ENODEV, "the GPU or its driver does not have this count"},
+	{NOT_SUPPORTED, ENODEV, "the GPU or its driver does not have this count"},
 	{4, EACCES,
 	 "NVIDIA's driver refuses it: root can read it, or all users with the option "
 	 "NVreg_RestrictProfilingToAdminUsers=0 of the module nvidia"},
@@ -31,7 +33,8 @@ static const struct {
 	{9, ENODEV,
 	 "NVIDIA's driver is not loaded, or /dev/nvidiactl and /dev/nvidia0 are not accessible "
 	 "here; nvidia-smi shows the same"},
-	{13, ENODEV, "the installed version of NVIDIA's driver does not have this count"},
+	{FUNCTION_NOT_FOUND, ENODEV,
+	 "the installed version of NVIDIA's driver does not have this count"},
 	{15, EIO,
 	 "the GPU is lost: it does not answer on its PCIe link, which its reset or a restart of "
 	 "the machine can repair; nvidia-smi and the kernel's log (Xid) show it"},
@@ -56,6 +59,12 @@ static const struct {
 	 "the link is not active, though others of the GPU are; nvidia-smi nvlink -s shows the "
 	 "same"},
 };
+
+/* Whether the GPU or its driver does not have the count at all. */
+static bool is_lacking(int status)
+{
+	return status == NOT_SUPPORTED || status == FUNCTION_NOT_FOUND;
+}
 
 struct counter {
 	const struct unc_event_def *event;
@@ -339,6 +348,8 @@ static int choose(struct nvml_source *s, struct uncore_counter *plan, struct unc
 		}
 		const char *text = reason_of(a->values[c->item].status, &err);
 
+		if (c->event->optional && is_lacking(a->values[c->item].status))
+			err = ENOLINK;
 		r = unc_counter_refuse(&plan[i], -err, UNC_PATH("%s: %s", plan[i].pmu->name, text),
 				       e);
 	}
