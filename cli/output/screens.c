@@ -132,7 +132,7 @@ static size_t find_blocks(const struct screen *s, const struct screen_rows *rows
 
 static size_t quiet_lines(const struct block *b)
 {
-	return (b->idle > 0) + (b->elsewhere > 0);
+	return (size_t)(b->idle > 0) + (b->elsewhere > 0);
 }
 
 /* The height of a block with so many of its lines: an empty line, the title, a line for the others

@@ -409,10 +409,9 @@ static const struct unc_field event_fields[] = {
 	UNC_FIELD("terms", TEXT, EVENT(terms), .check = unc_family_terms),
 	UNC_FIELD("cases", ANY),
 	UNC_FIELD("has", TEXT, EVENT(has), .check = unc_device_path),
-	UNC_FIELD("optional", BOOL, EVENT(optional), .with = "terms"),
+	UNC_FIELD("optional", BOOL, EVENT(optional)),
 	UNC_FIELD("read", ANY, .check = unc_device_reads),
 	UNC_FIELD("state", BOOL, EVENT(state), .with = "read"),
-	UNC_FIELD("optional", BOOL, EVENT(optional), .with = "read"),
 	UNC_FIELD("saturates", NUMBER, EVENT(saturates), .with = "read", .least = 8, .most = 64),
 	UNC_FIELD("bits", NUMBER, EVENT(bits), .with = "read", .least = 8, .most = 63),
 	/* Applies the kernel's .scale of the alias. Other factors are in formulas. */

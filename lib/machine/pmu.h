@@ -117,7 +117,7 @@ struct unc_event_def {
 	const char *alias; /* the kernel's name, which is tried first; NULL: none */
 	const char *terms; /* format terms; NULL: none */
 	const char *has;   /* a path that the PCI function of the PMU must have; NULL: none */
-	bool optional;     /* only opening it shows whether the PMU has it; ENOENT: it does not */
+	bool optional; /* only opening it shows whether the PMU has it; without it there are no rows */
 	bool kernel_scale; /* the value is multiplied by the alias's .scale */
 	const char *where; /* for a device: `reads` in words; else NULL */
 	bool always;       /* never idle: if it does not move for long, the counter is stuck */
@@ -126,7 +126,6 @@ struct unc_event_def {
 	const struct unc_device_read *reads;
 	size_t read_count;
 	bool state;         /* a current value, not a count */
-	bool optional;      /* a device without it has no rows of its metrics */
 	unsigned saturates; /* a number of so many bits, all set, is not a count; 0: none */
 	unsigned bits;      /* after which it wraps; 0: 64, or the width of its field */
 };
