@@ -886,8 +886,8 @@ struct uncore_row_place {
 	/* The PCI function of a device that counts itself; NULL: the row is not of one such
 	 * device, or the device is not behind PCI. */
 	const struct uncore_device *device;
-	/* The label of the tasks in the interval, for a group that uncore_groups_new() has made; "":
-	 * it had none. NULL: another row. It changes at the next reading. */
+	/* The label of the tasks in the interval, for a group that uncore_groups_new() has made;
+	 * "": it had none. NULL: another row. It changes at the next reading. */
 	const char *tasks;
 };
 
@@ -1037,9 +1037,14 @@ const char *uncore_groups_other(const struct uncore_groups *g, int task);
 /* Gives the group to these tasks (ids of threads), and no others: what else is in it goes back to
  * the default group. Tasks that ended and tasks in groups of others are left out. `label` is in
  * the rows from the next reading on, at most 255 bytes; another one than before means another
- * owner. -EACCES, -EPERM: no permission. -ENOENT: somebody has removed the group. */
+ * owner. -EACCES, -EPERM: no permission. -ENOENT: another program has removed the group. */
 int uncore_groups_assign(struct uncore_groups *g, size_t i, const int *tasks, size_t count,
 			 const char *label);
+
+/* Begins the interval of groups that got other owners since the latest reading: without this call,
+ * it has what the former owners moved until then. Their rows are rates over their own, shorter
+ * time. -EBUSY: the monitor is not running. */
+int uncore_monitor_begin_groups(struct uncore_monitor *m);
 
 /* Finds groups of this name whose process has ended, and removes them unless `dry`. Calls `found`
  * for each, if it is not NULL. Returns their number, or an error of uncore_groups_new(). */

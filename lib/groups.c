@@ -442,8 +442,9 @@ static bool has_task(const int *tasks, size_t count, int task)
 	return count && bsearch(&task, tasks, count, sizeof(*tasks), unc_compare_ints);
 }
 
-/* Moves a task into the group whose list is open. A task that has ended, or that somebody has moved
- * into a control group meanwhile (-EINVAL), stays where it is. Returns 1, 0 or a negative errno. */
+/* Moves a task into the group whose list is open. A task that has ended, or that another program
+ * has moved into a control group meanwhile (-EINVAL), stays where it is. Returns 1, 0 or a negative
+ * errno. */
 static int move_task(int fd, int task)
 {
 	char text[16];
@@ -510,13 +511,14 @@ int uncore_groups_assign(struct uncore_groups *g, size_t i, const int *tasks, si
 	if (err == 0 && strncmp(slot->next, label, sizeof(slot->next) - 1) != 0) {
 		snprintf(slot->next, sizeof(slot->next), "%s", label);
 		slot->since_ns = unc_now_ns();
+		slot->changed = true;
 	}
 	free(wanted);
 	free(present);
 	if (err == -ENOMEM)
 		return unc_nomem(&u->error);
 	if (err == -ENOENT)
-		return unc_fail(&u->error, ENOENT, "the group /%s was removed by somebody else",
+		return unc_fail(&u->error, ENOENT, "the group /%s was removed by another program",
 				path);
 	return err < 0 ? lack_of_permission(&u->error, err,
 					    UNC_PATH("tasks cannot be moved into the group /%s",

@@ -9,9 +9,10 @@
 /* A key that uses less CPU time than this, and takes fewer pages than 10 MB/s, can move little. */
 #define BUSY_CPU 0.009 /* a tick of 10 ms in a second, and some jitter */
 #define BUSY_FAULTS 2560
-/* Another key gets a slot only if it moved so many times more: two equal ones do not take turns. */
+/* Another key gets a slot only if it moved so many times more: two equal ones do not alternate. */
 #define CLEARLY_MORE 1.25
-/* The share of the slots whose keys take turns while some key was never measured, and then. */
+/* The share of the slots that other keys get in turn, while some key was never measured, and
+ * then. */
 #define SHARE_AT_FIRST 0.75
 #define SHARE_LATER 0.25
 
@@ -25,15 +26,6 @@ static double known_rate(const struct key *key)
 	return isnan(key->rate) ? -1 : key->slot >= 0 ? key->rate * CLEARLY_MORE : key->rate;
 }
 
-/* What moved most first. */
-static int compare_rates(const void *a, const void *b)
-{
-	const struct key *x = *(struct key *const *)a, *y = *(struct key *const *)b;
-	double p = known_rate(x), q = known_rate(y);
-
-	return p > q ? -1 : p < q ? 1 : 0;
-}
-
 /* What was measured longest ago first; of these, what uses most CPU time. */
 static int compare_turns(const void *a, const void *b)
 {
@@ -44,6 +36,15 @@ static int compare_turns(const void *a, const void *b)
 	if (x->cpu != y->cpu)
 		return x->cpu > y->cpu ? -1 : 1;
 	return x->faults > y->faults ? -1 : x->faults < y->faults ? 1 : 0;
+}
+
+/* What moved most first. */
+static int compare_rates(const void *a, const void *b)
+{
+	const struct key *x = *(struct key *const *)a, *y = *(struct key *const *)b;
+	double p = known_rate(x), q = known_rate(y);
+
+	return p > q ? -1 : p < q ? 1 : compare_turns(a, b);
 }
 
 /* How many slots change hands in turn. */
@@ -71,8 +72,8 @@ static int free_slot(bool *taken, size_t slots)
 	return -1;
 }
 
-/* Gives slots to the first `count` of the keys that are wanted: those that have one keep it. An idle
- * key keeps its slot as long as nobody else needs it. */
+/* Gives slots to the first `count` of the keys that are wanted. A key that has one keeps it, and so
+ * does an idle one as long as no other needs it. */
 static void give_slots(struct key *keys, size_t key_count, struct key *const *wanted, size_t count,
 		       size_t slots)
 {

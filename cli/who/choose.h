@@ -25,8 +25,9 @@ struct key {
 /* Whether it may move much: it uses a share of a CPU, or takes pages. */
 bool key_is_busy(const struct key *key);
 
-/* Decides who has the slots in the next interval: sets `slot` of the keys. Those that moved most keep
- * theirs; if there are more busy keys than slots, the others are measured in turn. */
+/* Decides which keys have the slots in the next interval: sets `slot` of the keys. The keys that
+ * moved most keep theirs. If there are more busy keys than slots, the others have the rest in
+ * turn. */
 void choose_slots(struct key *keys, size_t count, size_t slots);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* `uncore who`: groups of resctrl for the processes, cgroups, units, containers or jobs that may move
- * most, until it ends. */
+/* `uncore who`: groups of resctrl for the processes, cgroups, units, containers or jobs that may
+ * move most, until it ends. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -101,13 +101,15 @@ static int take(void *context, const struct frame *f)
 {
 	struct who *w = context;
 	struct frame made_frame = *f;
-	int status = pool_look(&w->pool);
+	int status = pool_look(&w->pool), err;
 
 	if (status)
 		return status;
 	w->rest = pool_rest(&w->pool);
 	who_make_rows(w, f);
 	status = pool_assign(&w->pool);
+	if (!status && (err = uncore_monitor_begin_groups(w->monitor)) < 0)
+		status = cli_fail(w->cli, err);
 	if (status)
 		return status;
 	made_frame.recorded = w->rows;
@@ -156,6 +158,7 @@ static int count_all(struct who *w, const struct who_options *o, int stop_fd)
 		.context = w, .stop_fd = -1, .open = open_sink, .take = take, .end = end};
 	print_init(&w->print, w->cli, &request, &o->print);
 	status = loop_plan(w->cli, &request, sinks, &m);
+	w->monitor = m;
 	if (!status)
 		status = begin(&w->pool, stop_fd);
 	if (!status)

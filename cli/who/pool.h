@@ -41,7 +41,7 @@ void pool_measured(struct pool *p, size_t slot, double rate);
 int pool_assign(struct pool *p);
 /* The key that has the slot; NULL: none. */
 const struct key *pool_owner(const struct pool *p, size_t slot);
-/* Of the interval that has ended, before pool_assign(). */
+/* What had no group in the interval that has ended, before pool_assign(). */
 struct pool_rest pool_rest(const struct pool *p);
 
 #endif

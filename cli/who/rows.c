@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* The rows of an interval. The kernel's count of the default group contains its monitor groups, which
- * are those of the pool and perhaps others. Here it becomes what is left without them. */
+/* The rows of an interval. The kernel's count of the default group contains its monitor groups: the
+ * pool's, and perhaps others. Here it becomes the rest, "other". */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "who/who.h"
+
+/* The uncertainty of a difference that makes no row suspect, as a share of the larger count. */
+#define NEGLIGIBLE 0.02
 
 /* Whether the row is of a monitor group of the default group: "/uncore-12-0", "/web". */
 static bool is_part(const struct uncore_row *row)
@@ -16,13 +19,6 @@ static bool is_part(const struct uncore_row *row)
 static bool is_default(const struct uncore_row *row)
 {
 	return cli_same(row->place->role, "/");
-}
-
-bool who_is_control_group(const struct uncore_row *row)
-{
-	const char *role = row->place->role;
-
-	return role && *role != '/' && !strchr(role, '/') && strcmp(role, WHO_OTHER) != 0;
 }
 
 /* The slot of a row; -1: it is of another group. */
@@ -51,6 +47,23 @@ static void describe_rest(struct who *w)
 			rest->all_cpu > 0 ? 100 * rest->cpu / rest->all_cpu : 0);
 }
 
+/* Both counts of remote traffic are read one after another. That of a group with local traffic
+ * alone is uncertain, but small beside all that the group moved. */
+static bool is_negligible(const struct frame *f, const struct uncore_row *row)
+{
+	if (!cli_same(row->query->name, WHO_REMOTE) || row->quality != UNCORE_SUSPECT)
+		return false;
+	for (size_t i = 0; i < uncore_sample_count(f->sample); i++) {
+		const struct uncore_row *all = uncore_sample_row(f->sample, i);
+
+		if (cli_same(all->query->name, WHO_MOVED) && all->quality == UNCORE_MEASURED &&
+		    all->place->socket == row->place->socket &&
+		    cli_same(all->place->role, row->place->role))
+			return row->high - row->low <= NEGLIGIBLE * all->value;
+	}
+	return false;
+}
+
 /* What the default group has without its monitor groups. They are read at slightly different times:
  * a difference below 0 is 0. */
 static void subtract(struct who *w, const struct frame *f, struct uncore_row *row,
@@ -70,7 +83,8 @@ static void subtract(struct who *w, const struct frame *f, struct uncore_row *ro
 			unknown++;
 		else
 			row->value -= part->value;
-		if (part->quality > row->quality && !isnan(part->value)) {
+		if (part->quality > row->quality && !isnan(part->value) &&
+		    !is_negligible(f, part)) {
 			row->quality = part->quality;
 			row->reason = part->reason;
 		}
@@ -98,9 +112,13 @@ static void add_row(struct who *w, const struct frame *f, const struct uncore_ro
 	struct uncore_row *row;
 
 	if (slot >= 0 && !*from->place->tasks)
-		return; /* nobody had it */
+		return; /* it had no tasks */
 	row = &w->rows[w->row_count];
 	*row = *from;
+	if (is_negligible(f, from)) {
+		row->quality = UNCORE_MEASURED;
+		row->reason = NULL;
+	}
 	if (owner && owner->children && !row->reason)
 		row->reason = "processes that it started are in it, until the end of the interval "
 			      "in which they began";
@@ -112,19 +130,23 @@ static void add_row(struct who *w, const struct frame *f, const struct uncore_ro
 void who_make_rows(struct who *w, const struct frame *f)
 {
 	size_t count = uncore_sample_count(f->sample);
+	const char *measure = WHO_CACHE; /* on Arm there is nothing else */
 
 	if (w->row_room < count) {
 		w->row_room = count;
 		w->rows = cli_realloc(w->rows, count, sizeof(*w->rows));
 		w->places = cli_realloc(w->places, count, sizeof(*w->places));
 	}
+	for (size_t i = 0; i < count; i++)
+		if (cli_same(uncore_sample_row(f->sample, i)->query->name, WHO_MOVED))
+			measure = WHO_MOVED;
 	w->row_count = 0;
 	describe_rest(w);
 	for (size_t i = 0; i < count; i++) {
 		const struct uncore_row *row = uncore_sample_row(f->sample, i);
 		int slot = slot_of(w, row);
 
-		if (slot >= 0 && row->place->socket < 0 && cli_same(row->query->name, WHO_MOVED))
+		if (slot >= 0 && row->place->socket < 0 && cli_same(row->query->name, measure))
 			pool_measured(&w->pool, (size_t)slot, row->value);
 		add_row(w, f, row);
 	}

@@ -39,7 +39,7 @@ struct tasks {
 /* Opens /proc below the root (NULL: that of this machine). An exit code. */
 int tasks_open(struct tasks *t, const char *root);
 void tasks_close(struct tasks *t);
-/* Reads all processes. Those that end meanwhile are left out. */
+/* Reads all processes. One that ends meanwhile is left out. */
 void tasks_scan(struct tasks *t);
 struct process *tasks_find(const struct tasks *t, int pid);
 /* Adds the ids of the threads of a process to an array that the caller frees. */

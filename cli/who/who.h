@@ -18,6 +18,7 @@ struct who {
 	enum who_by by;
 	uint64_t top; /* so many lines; 0: all */
 	struct pool pool;
+	struct uncore_monitor *monitor;
 	struct print print; /* table.c finds the rest by its member `out` */
 	struct sink sink;
 	struct pool_rest rest; /* of the interval that is printed */
@@ -25,16 +26,14 @@ struct who {
 	struct uncore_row *rows;
 	struct uncore_row_place *places;
 	size_t row_count, row_room;
-	struct buffer other, reason; /* texts of the rows of what is left */
+	struct buffer other, reason; /* texts of the rows of the rest */
 };
 
 /* ---- rows.c ---- */
 
-/* Makes the rows of an interval: those of groups that had tasks, and what is left of the default
- * group without the others. */
+/* Makes the rows of an interval: of groups that had tasks, and of the default group without its
+ * monitor groups. */
 void who_make_rows(struct who *w, const struct frame *f);
-/* Whether the row is of a group that others have made, which the default group does not contain. */
-bool who_is_control_group(const struct uncore_row *row);
 
 /* ---- table.c ---- */
 

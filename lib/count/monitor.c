@@ -781,6 +781,24 @@ int uncore_monitor_resume(struct uncore_monitor *m)
 	return 0;
 }
 
+int uncore_monitor_begin_groups(struct uncore_monitor *m)
+{
+	if (m->state != UNC_MONITOR_RUNNING)
+		return unc_fail(&m->machine->error, EBUSY, "the monitor is not running");
+	for (size_t p = 0; p < m->part_count; p++) {
+		const struct unc_part *part = &m->parts[p];
+
+		for (size_t i = 0; part->source->ops->read_one && i < part->count; i++) {
+			const struct unc_slot *slot = m->plan.counters[part->first + i].pmu->slot;
+
+			if (slot && slot->changed)
+				part->source->ops->read_one(part->source, i,
+							    &m->previous[part->first + i]);
+		}
+	}
+	return 0;
+}
+
 size_t uncore_monitor_note_count(const struct uncore_monitor *m)
 {
 	return m->notes.count;

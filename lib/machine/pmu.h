@@ -26,6 +26,7 @@ struct unc_slot {
 	char label[UNC_LABEL_ROOM]; /* whose tasks it had in the interval that ended; "": none */
 	char next[UNC_LABEL_ROOM];  /* whose it has now */
 	uint64_t since_ns;          /* it has these; 0: it never had any */
+	bool changed;               /* it got others since the latest reading */
 	bool mixed;                 /* at the latest reading the cache had lines from before that */
 };
 

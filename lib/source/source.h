@@ -69,6 +69,8 @@ struct unc_source_ops {
 	 * interval ends. */
 	int (*read)(struct unc_source *s, struct uncore_reading *into, uint64_t *now_ns,
 		    struct unc_error *e);
+	/* Reads one counter of a group of tasks again. NULL: the source has no such groups. */
+	void (*read_one)(struct unc_source *s, size_t i, struct uncore_reading *into);
 	/* Stops and starts the marked counters, so that their registers are written again. A mark
 	 * remains if its counter then moves within a few milliseconds. NULL: the source cannot
 	 * restart. */

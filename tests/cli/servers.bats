@@ -393,6 +393,8 @@ resctrl() {
 	expect 2 "$UNCORE" --source kernel mem --resctrl
 	expect 2 "$UNCORE" --root "$root" --resctrl stat -M memory.bandwidth --source kernel
 	expect 3 "$UNCORE" --root "$MACHINES/intel-spr-1socket.txt" --resctrl list
+	[[ $stderr == *'cannot monitor its L3 cache (no flag cqm_mbm_total'* ]] || fail "$stderr"
+	expect 3 "$UNCORE" --root "$GRACE" --resctrl list
 	[[ $stderr == *'resctrl is not mounted'* ]] || fail "$stderr"
 }
 

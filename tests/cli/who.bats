@@ -48,11 +48,232 @@ process() {
 	echo "$1 $4 $5 $6 $7 $8" >>"$RESCTRL/loads"
 }
 
-@test "bytes of each process, local and remote, by socket; what is left" {
+# near VALUE EXPECTED: within 1 %.
+near() {
+	awk -v v="$1" -v e="$2" 'BEGIN { exit !(v >= e * 0.99 && v <= e * 1.01) }' || fail "$1 and not $2"
+}
+
+# value NAMES METRIC SOCKET [N]: of the N-th interval (default: the last one) in the rows of JSON.
+value() {
+	jq -rs --arg names "$1" --arg metric "$2" --argjson socket "$3" \
+		'map(select(.names == $names and .name == $metric and .socket == $socket)) | last | .value' <<<"$output"
+}
+
+no_group_left() {
+	[ -z "$(find "$RESCTRL/sys/fs/resctrl/mon_groups" -name 'uncore-*')" ] || fail 'a group is left'
+}
+
+@test "bytes of each process, local and remote, by socket; what no group has" {
+	local other='1 process and the kernel'
+
 	machine 16
 	process 100 alpha / 0.5 4000000000 3000000000 0 0
 	process 101 beta / 0.5 1000000000 0 500000000 500000000
 	process 102 quiet / 0 20000000 20000000 0 0
-	expect 0 "${who[@]}" -I 200ms -n 2
-	[[ $output =~ 'alpha (100)'\ +4.0[0-9]*\ GB/s ]] || fail
+	expect 0 "${who[@]}" -I 300ms -n 2 -j
+	near "$(value 'alpha (100)' group.memory.bandwidth null)" 4e9
+	near "$(value 'alpha (100)' group.memory.local.bandwidth 0)" 3e9
+	near "$(value 'alpha (100)' group.memory.remote.bandwidth null)" 1e9
+	near "$(value 'beta (101)' group.memory.bandwidth 1)" 0.5e9
+	near "$(value 'beta (101)' group.memory.bandwidth null)" 1.5e9
+	near "$(value "$other" group.memory.bandwidth null)" 20e6
+	[ "$(value 'alpha (100)' group.memory.bandwidth 1)" = 0 ] || fail
+	# They are counted for their whole interval from the first one on.
+	near "$(jq -rs '[.[] | select(.names == "alpha (100)" and .name == "group.memory.bandwidth" and .socket == null)] | first |
+		.value' <<<"$output")" 4e9
+	[ "$(jq -rs 'map(select(.name == "group.memory.bandwidth") | .role) | unique | join(" ")' <<<"$output" |
+		sed 's/uncore-[0-9]*/uncore-PID/g')" = '/uncore-PID-0 /uncore-PID-1 other' ] || fail "$output"
+	# Lines of the cache are those of tasks before, for a while.
+	[ "$(jq -rs 'map(select(.name == "group.cache.occupancy") | .quality) | unique | join(" ")' <<<"$output")" = suspect ] || fail
+	[ "$(jq -rs 'map(select(.name != "group.cache.occupancy") | .quality) | unique | join(" ")' <<<"$output")" = measured ] || fail
+	no_group_left
+	expect 0 "${who[@]}" -I 300ms -n 1
+	[[ $output =~ WHO\ +MEMORY\ +SHARE\ +LOCAL\ +REMOTE\ +CACHE\ +SOCKET\ 0\ +SOCKET\ 1 ]] || fail
+	[[ $output =~ alpha\ \(100\)\ +[34]\.[0-9]+\ GB/s\ +7[12]\.[0-9]+\ % && $output == *"other: $other"* ]] || fail
+	[[ $output == *'The memory controllers cannot be counted here'* ]] || fail
+	expect 0 "${who[@]}" -I 300ms -n 1 --top 1
+	[[ $output =~ 1\ more\ with\ groups\ +1\.[45][0-9]*\ GB/s && $output != *'beta (101)'* ]] || fail
+	expect 0 "${who[@]}" -I 300ms -n 1 --csv
+	[[ $output == *',alpha (100)'* ]] || fail
+}
+
+@test "40 busy processes and 8 ids: the five largest in their order, what had no group is partial" {
+	local i
+
+	machine 9
+	for ((i = 1; i <= 40; i++)); do
+		process $((100 + i)) "load$i" / 0.3 $((i * 10000000)) $((i * 10000000)) 0 0
+	done
+	expect 0 "${who[@]}" -I 300ms -n 13 -j
+	[ "$(jq -rs 'map(select(.name == "group.memory.bandwidth" and .socket == null)) | (last | .time) as $t |
+		map(select(.time == $t and .role != "other")) | sort_by(-.value) | .[0:5] | map(.names) | join(" ")' <<<"$output")" = \
+		'load40 (140) load39 (139) load38 (138) load37 (137) load36 (136)' ] || fail
+	# With each group and the other one together nothing is lost: 40 * 41 / 2 * 10 MB/s.
+	near "$(jq -rs 'map(select(.name == "group.memory.bandwidth" and .socket == null)) | (last | .time) as $t |
+		map(select(.time == $t) | .value) | add' <<<"$output")" 8.2e9
+	jq -es 'map(select(.role == "other" and .name == "group.memory.bandwidth" and .socket == null)) | last |
+		.quality == "partial" and (.reason | startswith("33 of 40 busy processes had no group"))' <<<"$output" || fail
+	# Each was measured, with what it moved since it had a group.
+	jq -es 'all(.[] | select(.names // "" | startswith("load")) | select(.name == "group.memory.bandwidth" and .socket == null);
+		.value / ((.names | ltrimstr("load") | split(" ")[0] | tonumber) * 1e7) | . > 0.98 and . < 1.02)' <<<"$output" || fail
+	[ "$(jq -rs 'map(select(.role != "other" and .name == "group.memory.bandwidth") | .names) | unique | length' <<<"$output")" -eq 40 ] ||
+		fail
+	# One id stays free.
+	[ "$(grep -c mkdir "$RESCTRL/log")" -eq 7 ] || fail
+	no_group_left
+}
+
+@test "keys: cgroups, units, containers, jobs and users" {
+	local id=4f8d1c0b2a3e5f60718293a4b5c6d7e8f90123456789abcdef0123456789abcd
+
+	machine 16
+	process 100 a "/system.slice/docker-$id.scope" 0.5 1000000000 0 0 0 7
+	process 101 b "/system.slice/docker-$id.scope" 0.5 2000000000 0 0 0 7
+	process 102 c /system.slice/slurmstepd.scope/job_42/step_0 0.5 4000000000 0 0 0 8
+	expect 0 "${who[@]}" -I 200ms -n 1 -j --by container
+	near "$(value "docker ${id:0:12}" group.memory.bandwidth null)" 3e9
+	near "$(value '1 process and the kernel' group.memory.bandwidth null)" 4e9
+	expect 0 "${who[@]}" -I 200ms -n 1 -j --by job
+	near "$(value 'job 42' group.memory.bandwidth null)" 4e9
+	expect 0 "${who[@]}" -I 200ms -n 1 -j --by unit
+	near "$(value slurmstepd.scope group.memory.bandwidth null)" 4e9
+	near "$(value "docker-$id.scope" group.memory.bandwidth null)" 3e9
+	expect 0 "${who[@]}" -I 200ms -n 1 -j --by cgroup
+	near "$(value /system.slice/slurmstepd.scope/job_42/step_0 group.memory.bandwidth null)" 4e9
+	expect 0 "${who[@]}" -I 200ms -n 1 -j --by user
+	near "$(value 'user 7' group.memory.bandwidth null)" 3e9
+	expect 2 "${who[@]}" --by pod
+	[[ $stderr == *'it is not process, cgroup, unit, container, job or user'* ]] || fail
+}
+
+@test "groups of others: their tasks stay, their traffic has their name, their files are as before" {
+	local before
+
+	machine 16
+	group web
+	group batch
+	mkdir -p "$RESCTRL/sys/fs/resctrl"/{web,batch}/mon_groups
+	group web/mon_groups/db
+	group mon_groups/pqos
+	process 100 own / 0.5 1000000000 0 0 0
+	process 101 web / 0.5 2000000000 0 0 0
+	process 102 db / 0.5 3000000000 0 0 0
+	process 103 watched / 0.5 4000000000 0 0 0
+	printf '101\n102\n' >"$RESCTRL/sys/fs/resctrl/web/tasks"
+	echo 102 >"$RESCTRL/sys/fs/resctrl/web/mon_groups/db/tasks"
+	echo 103 >"$RESCTRL/sys/fs/resctrl/mon_groups/pqos/tasks"
+	before=$(cd "$RESCTRL/sys/fs/resctrl" && find web batch mon_groups -type f | sort | xargs md5sum)
+	expect 0 "${who[@]}" -I 300ms -n 2 -j
+	near "$(jq -s 'map(select(.role == "web" and .name == "group.memory.bandwidth" and .socket == null)) | last | .value' <<<"$output")" 5e9
+	near "$(jq -s 'map(select(.role == "web/db" and .name == "group.memory.bandwidth" and .socket == null)) | last | .value' <<<"$output")" 3e9
+	near "$(jq -s 'map(select(.role == "/pqos" and .name == "group.memory.bandwidth" and .socket == null)) | last | .value' <<<"$output")" 4e9
+	near "$(value 'own (100)' group.memory.bandwidth null)" 1e9
+	# The groups are read one after another.
+	jq -e '. < 1e6' <<<"$(value '0 processes and the kernel' group.memory.bandwidth null)" || fail
+	[ "$(cd "$RESCTRL/sys/fs/resctrl" && find web batch mon_groups -type f | sort | xargs md5sum)" = "$before" ] || fail 'files changed'
+	! grep -E 'move .* 10[123]$' "$RESCTRL/log" || fail 'a task was moved'
+	# The sum of all has each byte once.
+	expect 0 "${who[@]}" -I 300ms -n 1
+	[[ $output =~ 'group /pqos'\ +[34]\.[0-9]+\ GB/s\ +(39|40)\.[0-9]+\ % ]] || fail
+	no_group_left
+}
+
+@test "a killed one is cleaned up by the next, or by --clean; two at once" {
+	local first i
+
+	machine 20
+	process 100 own / 0.5 1000000000 0 0 0
+	"${who[@]}" -I 100ms --groups 3 >"$BATS_TEST_TMPDIR/first" &
+	first=$!
+	for ((i = 0; i < 100; i++)); do [ -s "$BATS_TEST_TMPDIR/first" ] && break; sleep 0.05; done
+	# The groups of one that lives are not touched, nor is its task.
+	expect 0 "${who[@]}" --clean
+	[[ $output == 'No group of an ended process is left.' ]] || fail
+	expect 0 "${who[@]}" -I 100ms -n 1 -j --groups 2
+	[ "$(find "$RESCTRL/sys/fs/resctrl/mon_groups" -name 'uncore-*' | wc -l)" -eq 3 ] || fail
+	kill -KILL "$first"
+	wait "$first" || true
+	[ "$(find "$RESCTRL/sys/fs/resctrl/mon_groups" -name 'uncore-*' | wc -l)" -eq 3 ] || fail
+	mkdir "$RESCTRL/sys/fs/resctrl/mon_groups/uncore-web"
+	expect 0 "${who[@]}" --clean --dry-run
+	[[ $output == *'3 groups of processes that have ended would be removed.' ]] || fail
+	[ "$(find "$RESCTRL/sys/fs/resctrl/mon_groups" -name 'uncore-*' | wc -l)" -eq 4 ] || fail
+	expect 0 "${who[@]}" --clean
+	[[ $output == *"uncore-"*"-2"*'3 groups of processes that have ended removed.' ]] || fail
+	# A name that only begins like that is not of uncore.
+	[ -d "$RESCTRL/sys/fs/resctrl/mon_groups/uncore-web" ] || fail
+	rmdir "$RESCTRL/sys/fs/resctrl/mon_groups/uncore-web"
+	"${who[@]}" -I 100ms --groups 3 >"$BATS_TEST_TMPDIR/first" &
+	first=$!
+	for ((i = 0; i < 100; i++)); do [ -s "$BATS_TEST_TMPDIR/first" ] && break; sleep 0.05; done
+	kill -KILL "$first"
+	wait "$first" || true
+	expect 0 "${who[@]}" -I 100ms -n 1
+	no_group_left
+}
+
+@test "signals and a closed pipe: groups are removed" {
+	local signal pid i
+
+	machine 20
+	process 100 own / 0.5 1000000000 0 0 0
+	for signal in INT TERM HUP QUIT USR1; do
+		: >"$BATS_TEST_TMPDIR/out"
+		# Without job control bash lets background processes ignore SIGINT.
+		"${PYTHON:-$(type -P python3)}" -c 'import os, signal, sys
+signal.signal(signal.SIGINT, signal.SIG_DFL); signal.signal(signal.SIGQUIT, signal.SIG_DFL); os.execvp(sys.argv[1], sys.argv[1:])' \
+			"${who[@]}" -I 50ms >"$BATS_TEST_TMPDIR/out" &
+		pid=$!
+		for ((i = 0; i < 100; i++)); do [ -s "$BATS_TEST_TMPDIR/out" ] && break; sleep 0.05; done
+		[ -n "$(find "$RESCTRL/sys/fs/resctrl/mon_groups" -name 'uncore-*')" ] || fail 'it made no groups'
+		kill "-$signal" $pid
+		wait $pid || true
+		no_group_left
+	done
+	"${who[@]}" -I 20ms -j | head -n 3 >/dev/null
+	no_group_left
+}
+
+@test "--dry-run names groups and tasks, and makes nothing" {
+	machine 4
+	process 100 alpha / 0.5 4000000000 0 0 0
+	process 101 beta / 0.9 1000000000 0 0 0
+	process 102 quiet / 0 1 0 0 0
+	expect 0 "${who[@]}" --dry-run
+	[[ $output =~ 'GROUP'\ +WHO\ +PROCESSES\ +CPU.*uncore-PID-0\ +beta\ \(101\)\ +1\ +(89|9[01])\ % ]] || fail
+	[[ $output =~ 'uncore-PID-1 '\ +alpha && $output != *uncore-PID-2* ]] || fail
+	[ ! -s "$RESCTRL/log" ] || fail
+	no_group_left
+}
+
+@test "what prevents it, each with one sentence" {
+	local top=$RESCTRL/sys/fs/resctrl
+
+	machine 2
+	process 100 own / 0.5 1000000000 0 0 0
+	# One id for the default group, and one that stays free.
+	expect 1 "${who[@]}" -n 1
+	[[ $stderr == *'ids (RMIDs) for 2 groups, and 1 exist, the default one included: none is left'* ]] || fail
+	echo 16 >"$top/info/L3_MON/num_rmids"
+	if [ "$(id -u)" -ne 0 ]; then
+		chmod a-w "$top/mon_groups"
+		expect 4 "${who[@]}" -n 1
+		[[ $stderr == *'a group cannot be made in /sys/fs/resctrl/mon_groups: Permission denied. It needs root'* ]] || fail
+		chmod u+w "$top/mon_groups"
+	fi
+	expect 3 "$UNCORE" --source "$SIM_SPR" who
+	[[ $stderr == *'has no groups of tasks'* ]] || fail
+	expect 3 "$UNCORE" --root "$GRACE" who
+	[[ $stderr == *'resctrl is not mounted. As root: mount -t resctrl resctrl /sys/fs/resctrl'* ]] || fail
+	# Another program holds the lock.
+	flock "$top" sleep 20 &
+	sleep 0.2
+	expect 1 "${who[@]}" -n 1
+	[[ $stderr == *'another program has locked /sys/fs/resctrl'* ]] || fail
+	kill $!
+	rm -r "$top/mon_data"
+	expect 3 "${who[@]}" -n 1
+	[[ $stderr == *'resctrl has no mon_data here'* ]] || fail
+	expect 2 "${who[@]}" --groups 5000
+	expect 2 "${who[@]}" word
 }

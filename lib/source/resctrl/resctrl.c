@@ -414,6 +414,7 @@ static int resctrl_enable(struct unc_source *source, struct unc_error *e)
 static void end_interval(struct unc_slot *slot)
 {
 	memcpy(slot->label, slot->next, sizeof(slot->label));
+	slot->changed = false;
 	slot->mixed = slot->since_ns && unc_now_ns() - slot->since_ns < UNC_SLOT_MIXED_NS;
 }
 
@@ -431,6 +432,11 @@ static int resctrl_read(struct unc_source *source, struct uncore_reading *into, 
 			end_interval(s->plan[i].pmu->slot);
 	*now_ns = begin_ns + (unc_now_ns() - begin_ns) / 2;
 	return 0;
+}
+
+static void resctrl_read_one(struct unc_source *source, size_t i, struct uncore_reading *into)
+{
+	read_counter((struct resctrl_source *)source, i, into);
 }
 
 static void resctrl_close(struct unc_source *source)
@@ -451,5 +457,6 @@ const struct unc_source_ops unc_source_resctrl = {
 	.open = resctrl_open,
 	.enable = resctrl_enable,
 	.read = resctrl_read,
+	.read_one = resctrl_read_one,
 	.close = resctrl_close,
 };
