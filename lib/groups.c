@@ -3,7 +3,7 @@
  * all groups are: source/resctrl. A group is kept until the end, and gets other tasks instead of
  * being made again: the hardware's id of a removed group cannot be used until its lines have left
  * the cache. */
-#include "object.h"
+#include "links.h"
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -202,6 +202,48 @@ int uncore_groups_most(struct uncore *u, size_t *most)
 			ids, used);
 	*most = ids < 0 ? SIZE_MAX : (size_t)ids - used - 1;
 	return 0;
+}
+
+/* ---- a finding ---- */
+
+/* The kernel makes the directory if the CPU can monitor or allocate. A snapshot does not have it. */
+int unc_groups_check(struct uncore *u, unc_add_finding *add)
+{
+	struct unc_draft d = {.verdict = UNCORE_VERDICT_NOTE, .subject = "resctrl"};
+	struct unc_error why;
+	size_t groups = 0;
+	int ids, fd;
+
+	if (u->sim || u->regs || u->ops == &unc_source_resctrl || !unc_root_exists(u->root, TOP))
+		return 0;
+	if (unc_resctrl_check(u->root, &why) < 0) {
+		bool mounted = unc_root_exists(u->root, TOP "/info");
+
+		unc_text_add(&d.found, mounted ? "mounted, but it cannot monitor" : "not mounted");
+		unc_text_add(&d.why, "%s",
+			     mounted ? why.text
+				     : "what processes, containers and jobs move (uncore who) is "
+				       "not known without it");
+		if (!mounted)
+			unc_text_add(&d.fix, "%s", UNC_RESCTRL_MOUNT);
+		return add(u, &d);
+	}
+	if (for_groups(u, count_group, &groups) < 0)
+		return unc_nomem(&u->error);
+	ids = unc_root_read_int(u->root, TOP "/info/L3_MON/num_rmids", INT_MAX, -1);
+	unc_text_add(&d.found, "mounted, %zu group%s", groups, groups == 1 ? "" : "s");
+	if (ids >= 0)
+		unc_text_add(&d.found, " of at most %d (RMIDs)", ids);
+	fd = unc_root_open_file(u->root, TOP "/tasks", O_WRONLY);
+	if (fd >= 0) {
+		close(fd);
+		d.verdict = UNCORE_VERDICT_OK;
+	} else {
+		unc_text_add(&d.why, "groups cannot be made and tasks cannot be moved: %s",
+			     unc_errno_text(fd));
+		unc_text_add(&d.fix, "run uncore who as root");
+	}
+	return add(u, &d);
 }
 
 /* ---- making and removing ---- */

@@ -19,4 +19,7 @@ typedef int unc_add_finding(struct uncore *u, struct unc_draft *draft);
  * driver has counted. Reads the same files whatever it finds. Returns 0 or a negative errno. */
 int unc_links_check(struct uncore *u, unc_add_finding *add);
 
+/* The same for the groups of resctrl: groups.c. */
+int unc_groups_check(struct uncore *u, unc_add_finding *add);
+
 #endif

@@ -54,7 +54,7 @@ static const struct cli_option options[] = {
 	{NULL, NULL, "Output:", 0, 4, 0, 0},
 	{"output", "FILE", "Write to FILE instead of standard output", 'o', 4, OPTION_TEXT,
 	 AT(print.file)},
-	{"timestamps", NULL, "Print dates instead of the time since the start", 0, 4, OPTION_FLAG,
+	{"timestamp", NULL, "Print dates instead of the time since the start", 0, 4, OPTION_FLAG,
 	 AT(print.timestamp)},
 	{"verbose", NULL, "Print all notes", 'v', 4, OPTION_FLAG, AT(verbose)},
 	{0},
@@ -70,6 +70,10 @@ static void check(void *into, struct argp_state *state)
 			   "--by %s: it is not process, cgroup, unit, container, job or user",
 			   o->by);
 	o->kind = (enum who_by)kind;
+	/* Those have columns or charts for the rows of the first interval. */
+	if (o->print.output && (o->print.output->begin || o->print.output->window))
+		argp_error(state,
+			   "who has other rows in each interval: it prints text, --json or --csv");
 	if (o->groups > MOST_GROUPS)
 		argp_error(state, "--groups: at most %d", MOST_GROUPS);
 }

@@ -276,4 +276,29 @@ signal.signal(signal.SIGINT, signal.SIG_DFL); signal.signal(signal.SIGQUIT, sign
 	[[ $stderr == *'resctrl has no mon_data here'* ]] || fail
 	expect 2 "${who[@]}" --groups 5000
 	expect 2 "${who[@]}" word
+	expect 2 "${who[@]}" --html
+	expect 2 "${who[@]}" --csv=wide
+	[[ $stderr == *'other rows in each interval'* ]] || fail
+}
+
+@test "doctor: whether resctrl is mounted, can monitor, and may be written" {
+	machine 16
+	expect_any() { run --separate-stderr "$UNCORE" --root "$RESCTRL" doctor; }
+	expect_any
+	[[ $output == *'ok       resctrl: mounted, 1 group of at most 16 (RMIDs)'* ]] || fail
+	if [ "$(id -u)" -ne 0 ]; then
+		chmod a-w "$RESCTRL/sys/fs/resctrl/tasks"
+		expect_any
+		[[ $output == *'note     resctrl: mounted'*'Permission denied'* ]] || fail
+	fi
+	rm -r "$RESCTRL/sys/fs/resctrl/mon_data"
+	expect_any
+	[[ $output == *'note     resctrl: mounted, but it cannot monitor'*'rdt=!mbmtotal'* ]] || fail
+	rm -r "$RESCTRL/sys/fs/resctrl"
+	mkdir "$RESCTRL/sys/fs/resctrl"
+	expect_any
+	[[ $output == *'note     resctrl: not mounted'*'fix: mount -t resctrl resctrl /sys/fs/resctrl'* ]] || fail
+	rmdir "$RESCTRL/sys/fs/resctrl"
+	expect_any
+	[[ $output != *resctrl* ]] || fail
 }
