@@ -1014,13 +1014,14 @@ uint64_t uncore_sample_end_wall_ns(const struct uncore_sample *s);
  * written.
  */
 
-/* Makes groups below /sys/fs/resctrl/mon_groups, "uncore-PID-NUMBER", at most `count`, and fewer if
- * the hardware has fewer ids; one id is left for others. Groups of that name whose process has
- * ended are removed before. The machine must be scanned afterwards, also if it was before: the scan
- * then finds all groups, those of others, too. They must be freed before the machine. -ENODEV:
- * resctrl is not mounted, or cannot monitor. -EOPNOTSUPP: this CPU cannot; or the source is not the
- * kernel. -EACCES, -EPERM: no permission. -EROFS: it is mounted read-only, or the root is a
- * snapshot. -ENOSPC: no id is left. -EBUSY: a monitor or groups of this machine exist. -ENOMEM. */
+/* Makes groups below /sys/fs/resctrl/mon_groups, "uncore-PID-NUMBER", at most `count`, and fewer
+ * if the hardware has fewer ids; one id is left for others. Groups of that name whose process has
+ * ended are removed before. The machine must be scanned afterwards, also if it was before: the
+ * scan then finds all groups, those of others, too. They must be freed before the machine.
+ * -ENODEV: resctrl is not mounted, or cannot monitor. -EOPNOTSUPP: this CPU cannot; or the source
+ * is not the kernel. -EACCES, -EPERM: no permission. -EROFS: it is mounted read-only, or the root
+ * is a snapshot. -ENOSPC: no id is left. -EBUSY: a monitor or groups of this machine exist.
+ * -ENOMEM. */
 int uncore_groups_new(struct uncore_groups **out, struct uncore *u, size_t count);
 /* Removes the groups, whose tasks go back to the default group, and frees the object. Monitors of
  * the machine must be freed before. Groups that cannot be removed stay. */

@@ -206,7 +206,7 @@ int uncore_groups_most(struct uncore *u, size_t *most)
 
 /* ---- a finding ---- */
 
-/* The kernel makes the directory if the CPU can monitor or allocate. A snapshot does not have it. */
+/* The kernel makes the directory if the CPU can monitor or allocate. Snapshots do not have it. */
 int unc_groups_check(struct uncore *u, unc_add_finding *add)
 {
 	struct unc_draft d = {.verdict = UNCORE_VERDICT_NOTE, .subject = "resctrl"};
