@@ -1036,9 +1036,10 @@ int uncore_groups_look(struct uncore_groups *g);
 /* The group of others that the task was in, "web" or "/batch"; NULL: none. */
 const char *uncore_groups_other(const struct uncore_groups *g, int task);
 /* Gives the group to these tasks (ids of threads), and no others: what else is in it goes back to
- * the default group. Tasks that ended and tasks in groups of others are left out. `label` is in
- * the rows from the next reading on, at most 255 bytes; another one than before means another
- * owner. -EACCES, -EPERM: no permission. -ENOENT: another program has removed the group. */
+ * the default group. Tasks that ended and tasks in groups of others are left out. `label` is in the
+ * rows from the next reading on, at most 255 bytes. Another one than before means another owner,
+ * and "" none: then the group is not read. -EACCES, -EPERM: no permission. -ENOENT: another
+ * program has removed the group. */
 int uncore_groups_assign(struct uncore_groups *g, size_t i, const int *tasks, size_t count,
 			 const char *label);
 

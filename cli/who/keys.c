@@ -263,23 +263,31 @@ static bool find_container(const char *text, struct buffer *id, struct buffer *l
 
 /* "job_123" below a part of Slurm: "/slurm/uid_1000/job_123/step_0", or ".../slurmstepd.scope/
  * job_123/step_0/user/task_0". */
+static bool find_job_in(const char *path, struct part *number)
+{
+	bool slurm = false;
+	struct part p;
+
+	for (; next_part(&path, &p); slurm = slurm || contains(p, "slurm")) {
+		*number = (struct part){p.text + 4, begins(p, "job_") ? p.len - 4 : 0};
+		if (slurm && number->len && strspn(number->text, "0123456789") == number->len)
+			return true;
+	}
+	return false;
+}
+
 static bool find_job(const char *text, struct buffer *id, struct buffer *label)
 {
+	struct part number;
+
 	for (const char *line = text; *line; line = next_line(line)) {
 		const char *path = path_of(line);
-		bool slurm = false;
-		struct part p;
 
-		while (path && next_part(&path, &p)) {
-			size_t digits = begins(p, "job_") ? strspn(p.text + 4, "0123456789") : 0;
-
-			if (slurm && digits && digits == p.len - 4) {
-				buffer_add(id, p.text + 4, digits);
-				buffer_printf(label, "job %.*s", (int)digits, p.text + 4);
-				return true;
-			}
-			slurm = slurm || contains(p, "slurm");
-		}
+		if (!path || !find_job_in(path, &number))
+			continue;
+		buffer_add(id, number.text, number.len);
+		buffer_printf(label, "job %.*s", (int)number.len, number.text);
+		return true;
 	}
 	return false;
 }

@@ -43,20 +43,21 @@ static void name_user(const struct pool *p, int pid, struct buffer *id, struct b
 {
 	auto_buffer status = {0};
 	const struct passwd *user;
-	unsigned uid;
-	char *line;
+	unsigned long uid;
+	char *line, *end;
 
 	if (!tasks_read(&p->tasks, pid, "status", &status))
 		return;
 	line = strstr(status.data, "\nUid:");
-	if (!line || sscanf(line + 5, "%u", &uid) != 1)
+	uid = line ? strtoul(line + 5, &end, 10) : 0;
+	if (!line || end == line + 5)
 		return;
-	buffer_printf(id, "%u", uid);
-	user = p->cli->root ? NULL : getpwuid(uid);
+	buffer_printf(id, "%lu", uid);
+	user = p->cli->root ? NULL : getpwuid((uid_t)uid);
 	if (user)
-		buffer_printf(label, "%s (%u)", user->pw_name, uid);
+		buffer_printf(label, "%s (%lu)", user->pw_name, uid);
 	else
-		buffer_printf(label, "user %u", uid);
+		buffer_printf(label, "user %lu", uid);
 }
 
 /* The number of the key, which is added when it is new. */

@@ -79,6 +79,8 @@ static void subtract(struct who *w, const struct frame *f, struct uncore_row *ro
 			continue;
 		if (!is_part(part) || part->place->socket != all.place->socket)
 			continue;
+		if (part->place->tasks && !*part->place->tasks)
+			continue; /* it had no tasks */
 		if (isnan(part->value))
 			unknown++;
 		else

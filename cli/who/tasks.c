@@ -73,26 +73,42 @@ bool tasks_read(const struct tasks *t, int pid, const char *file, struct buffer 
 	return got == 0;
 }
 
+/* The numbers of fields in /proc/PID/stat, see proc_pid_stat(5). */
+enum {
+	PARENT = 4,
+	FLAGS = 9,
+	MINOR,
+	MAJOR = 12,
+	USER = 14,
+	SYSTEM,
+	WAITED_USER,
+	WAITED_SYSTEM,
+	START = 22
+};
+
 /* "PID (NAME) S PPID ...": the name may have blanks and parentheses. False: it is no such line. */
 static bool parse_stat(char *text, struct process *into)
 {
-	unsigned long long minor, major, user, kernel, waited[2], start;
-	char *open = strchr(text, '('), *close = strrchr(text, ')');
-	unsigned flags;
-	int parent;
+	char *open = strchr(text, '('), *close = strrchr(text, ')'), *at;
+	uint64_t fields[START + 1] = {0};
 
-	if (!open || !close || close < open ||
-	    sscanf(close + 1,
-		   " %*c %d %*d %*d %*d %*d %u %llu %*u %llu %*u %llu %llu %llu %llu %*d %*d %*d %*d %llu",
-		   &parent, &flags, &minor, &major, &user, &kernel, &waited[0], &waited[1],
-		   &start) != 9)
+	if (!open || !close || close < open || strlen(close) < 4)
 		return false;
-	into->parent = parent;
-	into->is_kernel = flags & PF_KTHREAD;
-	into->faults = minor + major;
-	into->cpu = user + kernel;
-	into->waited = waited[0] + waited[1];
-	into->start = start;
+	at = close + 3; /* behind the state, which is field 3 */
+	for (int i = PARENT; i <= START; i++) {
+		char *end;
+
+		fields[i] = strtoull(at, &end, 10);
+		if (end == at)
+			return false;
+		at = end;
+	}
+	into->parent = (int)fields[PARENT];
+	into->is_kernel = fields[FLAGS] & PF_KTHREAD;
+	into->faults = fields[MINOR] + fields[MAJOR];
+	into->cpu = fields[USER] + fields[SYSTEM];
+	into->waited = fields[WAITED_USER] + fields[WAITED_SYSTEM];
+	into->start = fields[START];
 	*close = '\0';
 	snprintf(into->name, sizeof(into->name), "%s", open + 1);
 	cli_clean(into->name, strlen(into->name), "");

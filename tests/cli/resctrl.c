@@ -52,7 +52,8 @@ static const char *root(void)
 
 static char *file(char into[PATH_MAX], const char *group, const char *name)
 {
-	snprintf(into, PATH_MAX, "%.1500s/sys/fs/resctrl/%.1000s%s%.500s", root(), group, *group ? "/" : "", name);
+	snprintf(into, PATH_MAX, "%.1500s/sys/fs/resctrl/%.1000s%s%.500s", root(), group,
+		 *group ? "/" : "", name);
 	return into;
 }
 
@@ -136,8 +137,8 @@ static void load(void)
 	nftw(file(path, "", ""), add_group, 16, FTW_PHYS);
 	snprintf(path, sizeof(path), "%.1500s/loads", root());
 	f = fopen(path, "r");
-	while (f && fscanf(f, "%d %lf %lf %lf %lf %lf", &t.id, &t.cpu, &t.rates[0][0], &t.rates[0][1], &t.rates[1][0],
-			   &t.rates[1][1]) == 6) {
+	while (f && fscanf(f, "%d %lf %lf %lf %lf %lf", &t.id, &t.cpu, &t.rates[0][0],
+			   &t.rates[0][1], &t.rates[1][0], &t.rates[1][1]) == 6) {
 		struct task *into = find_task(t.id);
 
 		t.group = into->group;
@@ -153,7 +154,8 @@ static void settle(void)
 
 	for (int i = 0; i < task_count; i++)
 		for (int k = 0; k < 4; k++)
-			groups[tasks[i].group].bytes[k / 2][k % 2] += tasks[i].rates[k / 2][k % 2] * (at - settled);
+			groups[tasks[i].group].bytes[k / 2][k % 2] +=
+				tasks[i].rates[k / 2][k % 2] * (at - settled);
 	settled = at;
 }
 
@@ -314,7 +316,8 @@ static double bytes_of(const char *group, int cache, int kind)
 
 	snprintf(parts, sizeof(parts), "%.1000s%smon_groups/", group, *group ? "/" : "");
 	for (int i = 0; i < group_count; i++)
-		if (strcmp(groups[i].path, group) == 0 || strncmp(groups[i].path, parts, strlen(parts)) == 0)
+		if (strcmp(groups[i].path, group) == 0 ||
+		    strncmp(groups[i].path, parts, strlen(parts)) == 0)
 			sum += groups[i].bytes[cache][kind];
 	return sum;
 }
@@ -329,11 +332,15 @@ ssize_t pread(int fd, void *into, size_t size, off_t offset)
 
 	if (!data || strstr(data, "llc"))
 		return syscall(SYS_pread64, fd, into, size, offset);
+	snprintf(group, sizeof(group), "%.1500s/word", root());
+	if (access(group, F_OK) == 0 && strstr(path, "-0/"))
+		return snprintf(into, size, "Unavailable\n");
 	load();
 	settle();
 	cache = data[strlen("mon_data/mon_L3_0")] - '0';
 	snprintf(group, sizeof(group), "%.*s", data > path ? (int)(data - path) - 1 : 0, path);
-	return snprintf(into, size, "%.0f\n", bytes_of(group, cache, strstr(data, "local") != NULL));
+	return snprintf(into, size, "%.0f\n",
+			bytes_of(group, cache, strstr(data, "local") != NULL));
 }
 
 ssize_t read(int fd, void *into, size_t size)

@@ -323,6 +323,11 @@ static void read_counter(struct resctrl_source *s, size_t i, struct uncore_readi
 	*into = (struct uncore_reading){.lost = true};
 	if (s->plan[i].error < 0)
 		return;
+	/* Its base is read when it gets tasks. */
+	if (s->plan[i].pmu->slot && !*s->plan[i].pmu->slot->next) {
+		into->why = "the group had no tasks";
+		return;
+	}
 	if (c->fd >= 0)
 		at = read_text(c, text, sizeof(text));
 	into->took_ns = into->uncertain_ns = unc_now_ns() - begin_ns;
