@@ -2,16 +2,21 @@
 /*
  * Moves a known number of lines of 64 bytes: on memory of one NUMA node, by one CPU, past the caches.
  *
- *   stream load|store NODE CPU[,CPU]... MIB [TIMES [MS]]
+ *   stream [wait] load|store NODE CPU[,CPU]... MIB [TIMES [MS [BUSY]]]
  *
  * Non-temporal loads or stores, each line once, or as often as said: MOVNTDQA or MOVNTDQ, LDNP or STNP. Prints how many lines
  * it has moved. The pages are on the node before and after, or it fails. Of several CPUs each time has the next one.
  *
  * With MS a time begins every so many milliseconds, as long as they are kept up with, and a line is printed before the first and after
- * each: CLOCK_MONOTONIC in nanoseconds, and the lines so far.
+ * each: CLOCK_MONOTONIC in nanoseconds, and the lines so far. Before each it is busy for so many milliseconds.
+ *
+ * With "wait" it is a little busy and moves nothing until SIGUSR1 comes, and when it has moved all it sleeps until it is
+ * killed: who looks which processes are busy sees it, and then all of its bytes.
  */
 #define _GNU_SOURCE
 #include <sched.h>
+#include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -179,41 +184,93 @@ static void wait_until(uint64_t at_ns)
 	clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL);
 }
 
+static void be_busy(unsigned long ms)
+{
+	uint64_t until_ns = now_ns() + (uint64_t)ms * 1000000;
+
+	while (now_ns() < until_ns)
+		;
+}
+
+static volatile sig_atomic_t told;
+
+static void tell(int number)
+{
+	told = number;
+}
+
+static void wait_for_signal(void)
+{
+	signal(SIGUSR1, tell);
+	while (!told) {
+		be_busy(3);
+		wait_until(now_ns() + 7000000);
+	}
+}
+
+struct job {
+	bool store;
+	const char *cpus;
+	size_t size;
+	unsigned long times, ms, busy;
+};
+
+static void move_all(const struct job *j, char *p)
+{
+	uint64_t begin_ns = now_ns();
+	const char *cpu = j->cpus;
+
+	if (j->ms)
+		say(0);
+	for (unsigned long i = 0; i < j->times; i++) {
+		if (j->ms)
+			wait_until(begin_ns + (uint64_t)i * j->ms * 1000000);
+		be_busy(j->busy);
+		pin_next(j->cpus, &cpu);
+		pass(p, p + j->size, j->store);
+		if (j->ms)
+			say(j->size / LINE * (i + 1));
+	}
+}
+
+static int usage(void)
+{
+	fprintf(stderr,
+		"usage: stream [wait] load|store NODE CPU[,CPU]... MIB [TIMES [MS [BUSY]]]\n");
+	return 2;
+}
+
 int main(int argc, char **argv)
 {
-	size_t size;
-	unsigned long node, times, ms;
-	uint64_t begin_ns;
+	bool waits = argc > 1 && strcmp(argv[1], "wait") == 0;
+	unsigned long node;
 	const char *cpu;
+	struct job j;
 	char *p;
 
-	if (argc < 5 || argc > 7 ||
-	    (strcmp(argv[1], "load") != 0 && strcmp(argv[1], "store") != 0)) {
-		fprintf(stderr, "usage: stream load|store NODE CPU[,CPU]... MIB [TIMES [MS]]\n");
-		return 2;
-	}
+	argc -= waits;
+	argv += waits;
+	if (argc < 5 || argc > 8 || (strcmp(argv[1], "load") != 0 && strcmp(argv[1], "store") != 0))
+		return usage();
 	node = number(argv[2]);
-	size = (size_t)number(argv[4]) << 20;
-	times = argc > 5 ? number(argv[5]) : 1;
-	ms = argc > 6 ? number(argv[6]) : 0;
-	cpu = argv[3];
-	pin_next(argv[3], &cpu);
-	cpu = argv[3];
-	p = memory_of(node, size);
-	check_pages(p, size, node);
-	begin_ns = now_ns();
-	if (ms)
-		say(0);
-	for (unsigned long i = 0; i < times; i++) {
-		if (ms)
-			wait_until(begin_ns + (uint64_t)i * ms * 1000000);
-		pin_next(argv[3], &cpu);
-		pass(p, p + size, argv[1][0] == 's');
-		if (ms)
-			say(size / LINE * (i + 1));
-	}
-	check_pages(p, size, node);
-	if (!ms)
-		printf("%zu\n", size / LINE * times);
+	j = (struct job){.store = argv[1][0] == 's',
+			 .cpus = argv[3],
+			 .size = (size_t)number(argv[4]) << 20,
+			 .times = argc > 5 ? number(argv[5]) : 1,
+			 .ms = argc > 6 ? number(argv[6]) : 0,
+			 .busy = argc > 7 ? number(argv[7]) : 0};
+	cpu = j.cpus;
+	pin_next(j.cpus, &cpu);
+	p = memory_of(node, j.size);
+	check_pages(p, j.size, node);
+	if (waits)
+		wait_for_signal();
+	move_all(&j, p);
+	check_pages(p, j.size, node);
+	if (!j.ms)
+		printf("%zu\n", j.size / LINE * j.times);
+	fflush(stdout);
+	if (waits)
+		pause();
 	return 0;
 }
