@@ -501,10 +501,9 @@ enum uncore_column {
 	UNCORE_COLUMN_TOTAL,
 	UNCORE_COLUMN_SHARE, /* of a ceiling, where a metric counts the share itself */
 	UNCORE_COLUMN_LATENCY,
-	UNCORE_COLUMNS, /* those of a picture; a table can have more of them: */
-	UNCORE_COLUMN_MORE = UNCORE_COLUMNS,
-	UNCORE_COLUMN_LAST = UNCORE_COLUMN_MORE + 8,
-	UNCORE_TABLE_COLUMNS
+	UNCORE_COLUMNS,         /* those of a picture */
+	UNCORE_COLUMN_MORE = 5, /* the first column of tables alone */
+	UNCORE_TABLE_COLUMNS = 14
 };
 
 /* The views of the catalogue, in the order in which they are shown. 0: out of memory. */
@@ -1036,9 +1035,9 @@ int uncore_groups_look(struct uncore_groups *g);
 /* The group of others that the task was in, "web" or "/batch"; NULL: none. */
 const char *uncore_groups_other(const struct uncore_groups *g, int task);
 /* Gives the group to these tasks (ids of threads), and no others: what else is in it goes back to
- * the default group. Tasks that ended and tasks in groups of others are left out. `label` is in the
- * rows from the next reading on, at most 255 bytes. Another one than before means another owner,
- * and "" none: then the group is not read. -EACCES, -EPERM: no permission. -ENOENT: another
+ * the default group. Tasks that ended and tasks in groups of others are left out. `label` is in
+ * the rows from the next reading on, at most 255 bytes. Another one than before means another
+ * owner, and "" none: then the group is not read. -EACCES, -EPERM: no permission. -ENOENT: another
  * program has removed the group. */
 int uncore_groups_assign(struct uncore_groups *g, size_t i, const int *tasks, size_t count,
 			 const char *label);

@@ -41,6 +41,17 @@ def of_type(text):
     return "POINTER(" * stars + name + ")" * stars
 
 
+def numbers_of(values):
+    """The numbers of an enum's names, each one more than the one before unless it is given."""
+    numbers, number = {}, 0
+    for value in filter(None, map(str.strip, values.split(","))):
+        name, _, given = value.partition("=")
+        number = int(given) if given else number
+        numbers[name.strip()] = number
+        number += 1
+    return numbers
+
+
 def of_variable(text):
     """(name, ctypes name) of "const char *name" or "uint64_t config[WORDS]"."""
     kind, name, room = re.fullmatch(r"(.*?)(\w+)(\[\w+\])?", text.strip(), re.S).groups()
@@ -66,9 +77,9 @@ def declarations(header):
         if found["constant"]:
             yield f"{found['constant']} = {found['number']}"
         elif found["enum"]:
-            names = [name.strip() for name in found["values"].split(",") if name.strip()]
-            yield f"{found['enum']} = {names!r}"
-            yield from (f"{name} = {number}" for number, name in enumerate(names))
+            numbers = numbers_of(found["values"])
+            yield f"{found['enum']} = {list(numbers)!r}"
+            yield from (f"{name} = {number}" for name, number in numbers.items())
         elif found["struct"]:
             if found["struct"] not in declared:
                 yield f"class {found['struct']}(Structure): pass"

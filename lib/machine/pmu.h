@@ -118,7 +118,7 @@ struct unc_event_def {
 	const char *alias; /* the kernel's name, which is tried first; NULL: none */
 	const char *terms; /* format terms; NULL: none */
 	const char *has;   /* a path that the PCI function of the PMU must have; NULL: none */
-	bool optional; /* only opening it shows whether the PMU has it; without it there are no rows */
+	bool optional;     /* a PMU may lack it, which only opening shows; then there are no rows */
 	bool kernel_scale; /* the value is multiplied by the alias's .scale */
 	const char *where; /* for a device: `reads` in words; else NULL */
 	bool always;       /* never idle: if it does not move for long, the counter is stuck */
