@@ -51,11 +51,12 @@
 extern "C" {
 #endif
 
-struct uncore;         /* one machine: PMUs, places, the catalogue matched to them */
-struct uncore_pmu;     /* one PMU of the machine; borrowed from it */
-struct uncore_metric;  /* one formula of the catalogue; borrowed from the machine */
-struct uncore_device;  /* one PCI device of the machine; borrowed from it */
-struct uncore_view;    /* one table of lines on a screen; borrowed from the machine */
+struct uncore;        /* one machine: PMUs, places, the catalogue matched to them */
+struct uncore_pmu;    /* one PMU of the machine; borrowed from it */
+struct uncore_metric; /* one formula of the catalogue; borrowed from the machine */
+struct uncore_device; /* one PCI device of the machine; borrowed from it */
+struct uncore_view;   /* one table of lines on a screen; borrowed from the machine */
+struct uncore_row_query;
 struct uncore_replay;  /* readings that the caller provides; owned by the caller */
 struct uncore_monitor; /* a set of counters, planned and then running; owned by the caller */
 struct uncore_sample;  /* the rows of one interval; owned by the caller */

@@ -346,7 +346,8 @@ def _row(row):
     del members["number"], members["extra"]  # of the latter this module asks for none
     for part in "query", "place", "counted":
         members.update(vars(members.pop(part)))
-    for name in "at_port", "cell", "of_device":  # for programs that print tables of several metrics
+    # For programs that print tables of several metrics, and of groups, which this module does not make.
+    for name in "at_port", "cell", "of_device", "tasks":
         del members[name]
     members["quality"] = _text(_lib.uncore_quality_name(row.quality))
     return Row(place=_place(row.place.contents), **members)
