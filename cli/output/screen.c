@@ -342,7 +342,7 @@ static void put_place(const struct maker *m, struct buffer *label, const struct 
 {
 	const struct uncore_row_place *place = d->line.place;
 	bool below = above && above->line.place->socket == place->socket;
-	bool known = below || uncore_socket_count(m->u) == 1;
+	bool known = below || (!m->rows->table && uncore_socket_count(m->u) == 1);
 	auto_buffer text = {0};
 	const char *comma;
 

@@ -112,7 +112,7 @@ def check_file(machine, path):
 
 def count(machine, seconds, *args):
     """Rows of so many seconds."""
-    command = [os.environ["UNCORE"], "--source", f"sim:{machine},step=1s", "stat", "-I", "1"]
+    command = [os.environ["UNCORE"], "--source", f"sim:{machine},step=1s", "stat", "-I", "1ms"]
     command += ["--interval-count", str(seconds), *([] if "--csv" in args else ["-j"]), *args]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     check(done.returncode == 0, f"status {done.returncode}: {done.stderr}")

@@ -184,7 +184,7 @@ def delay():
 
 
 def stalled():
-    process = start("-I", "1", "--per-socket")
+    process = start("-I", "1ms", "--per-socket")
     # A pipe takes 16 pages, about 200 rows.
     held = [0]
     while held[-1] < 50000 or held[-1] != held[-2]:
