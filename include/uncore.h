@@ -1092,6 +1092,7 @@ struct uncore_latency_counts {
 	uint64_t throttled; /* times the kernel throttled sampling */
 	uint64_t broken;    /* invalid records */
 	double coverage;    /* share of the time with sampling on the hardware; NaN: a recording */
+	uint64_t memory;    /* loads from memory (UNCORE_LATENCY_FROM_MEMORY), whatever `from` is */
 };
 
 /* Opens sampling on all CPUs, stopped. Needs the same permissions as counting. Latencies below
@@ -1104,6 +1105,53 @@ int uncore_latency_open(struct uncore_latency **out, struct uncore *u, unsigned 
  * machine. The rows are complete afterwards. -EBADMSG: not such a file. Others as above. */
 int uncore_latency_open_file(struct uncore_latency **out, struct uncore *u, const char *path,
 			     unsigned least);
+
+/* What sampled loads are summed by, beside the sources of their data. */
+enum uncore_latency_by {
+	UNCORE_LATENCY_BY_SOURCE,  /* nothing else */
+	UNCORE_LATENCY_BY_PROCESS, /* its number and its name at that time */
+	UNCORE_LATENCY_BY_THREAD,
+	UNCORE_LATENCY_BY_SYMBOL, /* the function of the load, by processes of one name */
+	UNCORE_LATENCY_BY_ADDRESS /* the data's page of 4 KiB, by process */
+};
+
+/* Kinds of sources, which may be added. */
+#define UNCORE_LATENCY_FROM_CACHE 1u
+#define UNCORE_LATENCY_FROM_LOCAL 2u     /* memory of the same NUMA node */
+#define UNCORE_LATENCY_FROM_REMOTE 4u    /* of another node */
+#define UNCORE_LATENCY_FROM_EXTENSION 8u /* CXL */
+#define UNCORE_LATENCY_FROM_MEMORY 14u   /* the last three */
+
+/* As uncore_latency_open(), or with `path` as uncore_latency_open_file(). Loads are also summed by
+ * a key, and only loads whose data came `from` these sources (0: any) are counted. A recording
+ * needs the fields of the key, which perf records by default. -EINVAL: no such `by` or `from`. */
+int uncore_latency_open_by(struct uncore_latency **out, struct uncore *u, const char *path,
+			   unsigned least, enum uncore_latency_by by, unsigned from);
+
+/* The loads of one key. */
+struct uncore_latency_key {
+	int rest;            /* not 0: all other keys, and loads whose key is not known */
+	int pid, tid;        /* -1: not of this key */
+	const char *process; /* the name of the process, or of the thread; "": not known */
+	const char *object;  /* the file, "[kernel]" ...; NULL: not of this key, or not known */
+	const char *symbol;  /* as the object has it; NULL: see `offset` */
+	uint64_t offset;     /* the place in the object, of the symbol or the instruction */
+	uint64_t page;       /* its address; 0: not of this key */
+	int node;            /* NUMA node of the page; -1: not known */
+	uint64_t samples;
+	uint64_t local, remote, extension; /* of them from memory of this kind */
+	double mean, p99;                  /* core clocks, as in rows */
+	const char *source;                /* of most of the samples */
+	enum uncore_quality quality;
+	const char *reason; /* NULL: sampled */
+};
+
+/* Sorts the keys by their samples, and keeps the `most` (0: all) largest ones. One that is the rest
+ * follows if there is any. The number of keys, or -ENOMEM. */
+int uncore_latency_keys(struct uncore_latency *l, size_t most);
+/* Borrowed until the next call for `l`. */
+const struct uncore_latency_key *uncore_latency_key_at(const struct uncore_latency *l, size_t i);
+
 /* Must be called before the machine is freed. */
 void uncore_latency_free(struct uncore_latency *l);
 

@@ -12,13 +12,33 @@
 
 #define COLLECT_NS (100 * NS_PER_MS)
 #define BAR_WIDTH 50
+#define TOP 20
 
 struct latency_options {
 	struct stat_options stat;
 	bool ibs;
 	uint64_t least; /* core clocks; 0: any */
 	const char *input;
+	const char *by, *from; /* as written */
+	uint64_t top;
+	enum uncore_latency_by key;
+	unsigned sources; /* UNCORE_LATENCY_FROM_...; 0: all */
 };
+
+/* The word of a choice, and the library's number for it. */
+struct choice {
+	const char *word;
+	unsigned number;
+};
+
+static const struct choice keys[] = {
+	{"source", UNCORE_LATENCY_BY_SOURCE},   {"process", UNCORE_LATENCY_BY_PROCESS},
+	{"thread", UNCORE_LATENCY_BY_THREAD},   {"symbol", UNCORE_LATENCY_BY_SYMBOL},
+	{"address", UNCORE_LATENCY_BY_ADDRESS}, {0}};
+static const struct choice places[] = {
+	{"memory", UNCORE_LATENCY_FROM_MEMORY}, {"local", UNCORE_LATENCY_FROM_LOCAL},
+	{"remote", UNCORE_LATENCY_FROM_REMOTE}, {"cxl", UNCORE_LATENCY_FROM_EXTENSION},
+	{"cache", UNCORE_LATENCY_FROM_CACHE},   {0}};
 
 #define AT(member) offsetof(struct latency_options, member)
 
@@ -29,6 +49,13 @@ static const struct cli_option options[] = {
 	 OPTION_COUNT, AT(least)},
 	{"input", "FILE", "With --ibs: samples of perf record -e ibs_op// --raw-samples", 0, 1,
 	 OPTION_TEXT, AT(input)},
+	{"by", "KEY",
+	 "With --ibs: a line for each process, thread, symbol or address (page of data)", 0, 1,
+	 OPTION_TEXT, AT(by)},
+	{"from", "KIND", "With --ibs: only data from memory, local, remote, cxl or cache", 0, 1,
+	 OPTION_TEXT, AT(from)},
+	{"top", "N", "With --by: the N largest ones (default 20), and the rest as one", 0, 1,
+	 OPTION_COUNT, AT(top)},
 	{0},
 };
 
@@ -45,9 +72,37 @@ static bool has_more(const struct stat_options *o)
 	       when->cpu || when->repeat || o->print.summary || o->print.timestamp || o->dry_run;
 }
 
+static unsigned choose(const struct choice *of, const char *option, const char *word,
+		       struct argp_state *state)
+{
+	auto_buffer known = {0};
+
+	for (; of->word; of++) {
+		if (strcmp(of->word, word) == 0)
+			return of->number;
+		buffer_printf(&known, "%s%s", known.len ? ", " : "", of->word);
+	}
+	argp_error(state, "--%s %s: it is one of %s", option, word, known.data);
+	return 0;
+}
+
+static void check_keys(struct latency_options *o, struct argp_state *state)
+{
+	if (!o->ibs && (o->by || o->from || o->top))
+		argp_error(state, "--by, --from and --top need --ibs");
+	if (o->by)
+		o->key = choose(keys, "by", o->by, state);
+	if (o->from)
+		o->sources = choose(places, "from", o->from, state);
+	if (o->top && o->key == UNCORE_LATENCY_BY_SOURCE)
+		argp_error(state, "--top needs --by process, thread, symbol or address");
+	if (!o->top)
+		o->top = TOP;
+}
+
 static void check(void *into, struct argp_state *state)
 {
-	const struct latency_options *o = into;
+	struct latency_options *o = into;
 	const struct output *output = o->stat.print.output;
 
 	if (!o->ibs && (o->least || o->input))
@@ -59,6 +114,7 @@ static void check(void *into, struct argp_state *state)
 				  "without --ibs");
 	if (o->ibs && output && output->window)
 		argp_error(state, "--%s and --ibs exclude each other", output->name);
+	check_keys(o, state);
 	if (o->least > 65535)
 		argp_error(state, "--min-latency: latencies are 65535 cycles at most");
 	if (o->input && (o->stat.request.when.interval_ns || o->stat.request.when.timeout_ns))
@@ -81,6 +137,7 @@ struct run {
 	const char *source; /* "ibs", or the recording's name */
 	double time;        /* seconds from the start to its end; NaN: a recording */
 	double seconds;     /* its length; NaN: a recording */
+	size_t keys;        /* lines of keys; 0: by source only */
 };
 
 static const char about[] =
@@ -118,6 +175,8 @@ static void put_head(const struct run *r, struct buffer *to)
 		human_value(&h, (double)counts[i].count, "");
 		buffer_printf(to, "%s %s", h.number, counts[i].what);
 	}
+	if (r->o->from)
+		buffer_printf(to, " and data from %s", r->o->from);
 	if (r->o->least)
 		buffer_printf(to, " of %u clocks or more", (unsigned)r->o->least);
 	buffer_puts(to, "\n");
@@ -162,6 +221,104 @@ static void put_rows(const struct run *r, struct buffer *to)
 	table_print(&t, to);
 	table_free(&t);
 }
+
+/* ---- text of keys ---- */
+
+/* What the key is, in a column for each part. */
+static void put_key(const struct uncore_latency_key *key, enum uncore_latency_by by,
+		    struct table *t)
+{
+	if (key->rest) {
+		table_cell(t, "other");
+		for (int i = by == UNCORE_LATENCY_BY_PROCESS ? 1 : 2; i; i--)
+			table_cell(t, "-");
+		return;
+	}
+	table_cell(t, "%s", key->process[0] ? key->process : "?");
+	if (by == UNCORE_LATENCY_BY_SYMBOL) {
+		const char *object = key->object ? strrchr(key->object, '/') : NULL;
+
+		table_cell(t, "%s", object ? object + 1 : key->object ? key->object : "?");
+		if (key->symbol)
+			table_cell(t, "%s", key->symbol);
+		else
+			table_cell(t, "+%#llx", (unsigned long long)key->offset);
+		return;
+	}
+	table_cell(t, "%d", by == UNCORE_LATENCY_BY_THREAD ? key->tid : key->pid);
+	if (by == UNCORE_LATENCY_BY_THREAD)
+		table_cell(t, "%d", key->pid);
+	if (by != UNCORE_LATENCY_BY_ADDRESS)
+		return;
+	if (key->node >= 0)
+		table_cell(t, "%#llx (node %d)", (unsigned long long)key->page, key->node);
+	else
+		table_cell(t, "%#llx", (unsigned long long)key->page);
+}
+
+static void put_share(struct table *t, uint64_t part, uint64_t of)
+{
+	if (of)
+		table_cell(t, "%.1f %%", 100 * (double)part / (double)of);
+	else
+		table_cell(t, "-");
+}
+
+#define KEY_NUMBERS                                                                             \
+	{"SAMPLES", true}, {"SHARE", true}, {"LOCAL", true}, {"REMOTE", true}, {"CXL", true},   \
+		{"MEAN", true}, {"99 %", true}, {"MOST FROM", TABLE_BELOW}, {"QUALITY", false}, \
+	{                                                                                       \
+		0                                                                               \
+	}
+
+static void put_keys(const struct run *r, struct buffer *to)
+{
+	static const struct table_column columns[][13] = {
+		[UNCORE_LATENCY_BY_PROCESS] = {{"PROCESS", false}, {"PID", true}, KEY_NUMBERS},
+		[UNCORE_LATENCY_BY_THREAD] = {{"THREAD", false},
+					      {"TID", true},
+					      {"PID", true},
+					      KEY_NUMBERS},
+		[UNCORE_LATENCY_BY_SYMBOL] = {{"PROCESS", false},
+					      {"OBJECT", false},
+					      {"SYMBOL", false},
+					      KEY_NUMBERS},
+		[UNCORE_LATENCY_BY_ADDRESS] = {{"PROCESS", false},
+					       {"PID", true},
+					       {"PAGE", false},
+					       KEY_NUMBERS},
+	};
+	const struct uncore_latency_counts *c = uncore_latency_total(r->samples);
+	struct table t;
+
+	table_init(&t, columns[r->o->key]);
+	for (size_t i = 0; i < r->keys; i++) {
+		const struct uncore_latency_key *key = uncore_latency_key_at(r->samples, i);
+		struct human h;
+
+		put_key(key, r->o->key, &t);
+		human_value(&h, (double)key->samples, "");
+		table_cell(&t, "%s", h.number);
+		put_share(&t, key->samples, c->used);
+		put_share(&t, key->local, c->memory);
+		put_share(&t, key->remote, c->memory);
+		put_share(&t, key->extension, c->memory);
+		table_cell(&t, "%.1f", key->mean);
+		table_cell(&t, "<= %.0f", key->p99);
+		table_cell(&t, "%s", key->source);
+		table_cell(&t, "%s", uncore_quality_name(key->quality));
+		table_end_row(&t, key->reason);
+	}
+	table_print(&t, to);
+	table_free(&t);
+	buffer_puts(to, "\n");
+	buffer_wrap(to, 0, text_columns(),
+		    "SHARE is of all these loads; LOCAL, REMOTE and CXL are shares of all sampled "
+		    "loads whose data came from memory");
+	buffer_puts(to, "\n");
+}
+
+/* ---- text of sources ---- */
 
 /* The samples from a power of two up to the next one: a line for each bin would be too many. */
 static uint64_t samples_from(const struct uncore_latency_row *row, uint64_t from)
@@ -213,6 +370,10 @@ static void print_text(const struct run *r, struct buffer *to)
 	buffer_puts(to, "\n");
 	if (!uncore_latency_count(r->samples))
 		buffer_puts(to, "No sampled load had such a miss.\n");
+	if (r->keys) {
+		put_keys(r, to);
+		return;
+	}
 	put_rows(r, to);
 	for (size_t i = 0; i < uncore_latency_count(r->samples); i++)
 		put_histogram(uncore_latency_at(r->samples, i), to);
@@ -267,10 +428,83 @@ static json_t *row_record(const struct uncore_latency_row *row)
 	});
 }
 
+/* Addresses as texts: numbers of JSON have no room for them. */
+struct places {
+	char text[24];
+	const char *offset, *page;
+};
+
+static void set_places(struct places *at, const struct run *r, const struct uncore_latency_key *key)
+{
+	bool page = r->o->key == UNCORE_LATENCY_BY_ADDRESS;
+
+	*at = (struct places){0};
+	snprintf(at->text, sizeof(at->text), "%#llx",
+		 (unsigned long long)(page ? key->page : key->offset));
+	if (page && !key->rest)
+		at->page = at->text;
+	if (r->o->key == UNCORE_LATENCY_BY_SYMBOL && !key->rest)
+		at->offset = at->text;
+}
+
+static void print_key_row(struct run *r, const struct uncore_latency_key *key)
+{
+	struct places at;
+	const struct uncore_latency_counts *c = uncore_latency_total(r->samples);
+
+	set_places(&at, r, key);
+	r->out.output->record(
+		&r->out,
+		RECORD({"time", value_real(r->time)}, {"interval", value_real(r->seconds)},
+		       {"source", value_text(r->source)}, {"kind", value_text("latency-key")},
+		       {"by", value_text(r->o->by)}, {"rest", value_flag(key->rest)},
+		       {"pid", value_id(key->pid)}, {"tid", value_id(key->tid)},
+		       {"process", value_text(key->process)}, {"object", value_text(key->object)},
+		       {"symbol", value_text(key->symbol)}, {"offset", value_text(at.offset)},
+		       {"page", value_text(at.page)}, {"node", value_id(key->node)},
+		       {"samples", value_count(key->samples)}, {"used", value_count(c->used)},
+		       {"memory", value_count(c->memory)}, {"local", value_count(key->local)},
+		       {"remote", value_count(key->remote)}, {"cxl", value_count(key->extension)},
+		       {"mean", value_real(key->mean)}, {"p99", value_real(key->p99)},
+		       {"unit", value_text("cycles")}, {"name", value_text(key->source)},
+		       {"quality", value_text(uncore_quality_name(key->quality))},
+		       {"lost", value_count(c->lost)}, {"reason", value_text(key->reason)}));
+}
+
+static json_t *key_record(const struct run *r, const struct uncore_latency_key *key)
+{
+	struct places at;
+
+	set_places(&at, r, key);
+	return json_record((const struct field[]){
+		{"rest", value_flag(key->rest)},
+		{"pid", value_id(key->pid)},
+		{"tid", value_id(key->tid)},
+		{"process", value_text(key->process)},
+		{"object", value_text(key->object)},
+		{"symbol", value_text(key->symbol)},
+		{"offset", value_text(at.offset)},
+		{"page", value_text(at.page)},
+		{"node", value_id(key->node)},
+		{"samples", value_count(key->samples)},
+		{"local", value_count(key->local)},
+		{"remote", value_count(key->remote)},
+		{"cxl", value_count(key->extension)},
+		{"mean", value_real(key->mean)},
+		{"p99", value_real(key->p99)},
+		{"name", value_text(key->source)},
+		{"quality", value_text(uncore_quality_name(key->quality))},
+		{"reason", value_text(key->reason)},
+		{0},
+	});
+}
+
 static void print_record(struct run *r)
 {
 	const struct uncore_latency_counts *c = uncore_latency_total(r->samples);
 	json_t *rows = json_array();
+	bool by_key = r->o->key != UNCORE_LATENCY_BY_SOURCE;
+	json_t *of_keys = by_key ? json_array() : NULL;
 	const struct field fields[] = {
 		{"schema", value_count(JSON_SCHEMA)},
 		{"time", value_real(r->time)},
@@ -290,12 +524,37 @@ static void print_record(struct run *r)
 		{"broken", value_count(c->broken)},
 		{"coverage", value_real(c->coverage)},
 		{"rows", value_json(rows)},
+		{"memory", value_count(c->memory)},
+		{"from", value_text(r->o->from)},
+		{"by", value_text(by_key ? r->o->by : "source")},
+		{"keys", by_key ? value_json(of_keys) : value_none()},
 		{0},
 	};
 
 	for (size_t i = 0; i < uncore_latency_count(r->samples); i++)
 		json_push(rows, row_record(uncore_latency_at(r->samples, i)));
+	for (size_t i = 0; i < r->keys; i++)
+		json_push(of_keys, key_record(r, uncore_latency_key_at(r->samples, i)));
 	r->out.output->record(&r->out, fields);
+}
+
+static void print_key_rows(struct run *r)
+{
+	static const struct uncore_latency_key none = {
+		.pid = -1,
+		.tid = -1,
+		.process = "",
+		.node = -1,
+		.mean = NAN,
+		.p99 = NAN,
+		.quality = UNCORE_UNAVAILABLE,
+		.reason = "no sampled load had such a miss",
+	};
+
+	for (size_t i = 0; i < r->keys; i++)
+		print_key_row(r, uncore_latency_key_at(r->samples, i));
+	if (!r->keys)
+		print_key_row(r, &none);
 }
 
 static void print(struct run *r)
@@ -315,6 +574,8 @@ static void print(struct run *r)
 		print_text(r, &r->writer.text);
 	else if (r->out.output->document)
 		print_record(r);
+	else if (r->o->key != UNCORE_LATENCY_BY_SOURCE)
+		print_key_rows(r);
 	else
 		for (size_t i = 0; i < (count ? count : 1); i++)
 			print_row(r, count ? uncore_latency_at(r->samples, i) : &none);
@@ -329,6 +590,14 @@ static int print_window(struct run *r, uint64_t now)
 	r->source = input ? input : "ibs";
 	r->time = input ? NAN : (double)(now - r->begin_ns) / 1e9;
 	r->seconds = input ? NAN : (double)(now - r->window_ns) / 1e9;
+	r->keys = 0;
+	if (r->o->key != UNCORE_LATENCY_BY_SOURCE) {
+		int count = uncore_latency_keys(r->samples, r->o->top);
+
+		if (count < 0)
+			return cli_fail(r->cli, count);
+		r->keys = (size_t)count;
+	}
 	print(r);
 	r->windows++;
 	r->window_ns = now;
@@ -375,8 +644,7 @@ static int run(struct cli *cli, const struct latency_options *o)
 				.setup = {.separator = o->stat.print.separator, .header = true},
 				.to = &r.writer.text}};
 	unsigned least = (unsigned)o->least;
-	int err = o->input ? uncore_latency_open_file(&r.samples, cli->u, o->input, least)
-			   : uncore_latency_open(&r.samples, cli->u, least);
+	int err = uncore_latency_open_by(&r.samples, cli->u, o->input, least, o->key, o->sources);
 	int status = err ? cli_fail(cli, err)
 			 : writer_open(&r.writer, o->stat.print.file, o->stat.print.append);
 

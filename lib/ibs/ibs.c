@@ -8,14 +8,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define CAPS_ZEN4 (1u << 11) /* data sources are more detailed */
+#define CAPS_RIP_CHECK (1u << 7) /* an op says whether its RIP is valid */
+#define CAPS_ZEN4 (1u << 11)     /* data sources are more detailed */
 
 /* Registers of an op, after the capabilities, in the order in which the kernel writes them. */
-enum { CONTROL, RIP, DATA, DATA2, DATA3, REGISTERS };
-
-/* Each power of two has 2^PARTS_BITS bins. */
-#define PARTS_BITS 3
-#define PARTS (1u << PARTS_BITS)
+enum { CONTROL, RIP, DATA, DATA2, DATA3, REGISTERS, ADDRESS = REGISTERS };
 
 static uint64_t word_at(const void *bytes, size_t i)
 {
@@ -54,6 +51,12 @@ int unc_ibs_decode(const void *raw, size_t size, struct unc_ibs_op *out)
 	memcpy(&out->caps, raw, sizeof(out->caps));
 	if (out->caps & CAPS_ZEN4)
 		out->data_source |= field(reg[DATA2], 6, 2) << 3;
+	out->has_ip = !(out->caps & CAPS_RIP_CHECK && field(reg[DATA], 38, 1));
+	out->ip = reg[RIP];
+	out->has_address = field(reg[DATA3], 17, 1) &&
+			   size >= sizeof(uint32_t) + (ADDRESS + 1) * sizeof(uint64_t);
+	if (out->has_address)
+		out->address = word_at((const char *)raw + sizeof(uint32_t), ADDRESS);
 	return 0;
 }
 
@@ -88,78 +91,93 @@ enum unc_ibs_source unc_ibs_source_of(const struct unc_ibs_op *op)
 	}
 }
 
-const char *unc_ibs_source_name(enum unc_ibs_source source)
-{
-	static const char *const names[UNC_IBS_SOURCES] = {
-		[UNC_IBS_L2] = "L2 cache",
-		[UNC_IBS_COMPLEX] = "L3 or a core of the same complex",
-		[UNC_IBS_NODE_CACHES] = "L3 or another cache of the node",
-		[UNC_IBS_NEAR_CACHE] = "cache of another core complex",
-		[UNC_IBS_FAR_CACHE] = "cache of another node",
-		[UNC_IBS_LOCAL_DRAM] = "local memory",
-		[UNC_IBS_REMOTE_DRAM] = "remote memory",
-		[UNC_IBS_LOCAL_SLOW] = "local long-latency memory",
-		[UNC_IBS_REMOTE_SLOW] = "remote long-latency memory",
-		[UNC_IBS_LOCAL_EXTENSION] = "local extension memory (CXL)",
-		[UNC_IBS_REMOTE_EXTENSION] = "remote extension memory (CXL)",
-		[UNC_IBS_PEER] = "memory of another kind of processor",
-		[UNC_IBS_IO] = "device (MMIO, configuration)",
-		[UNC_IBS_PENDING] = "a miss already under way",
-		[UNC_IBS_UNKNOWN] = "not said",
-	};
-
-	return names[source];
-}
-
 /* ---- many ops ---- */
 
-size_t unc_ibs_bin(unsigned latency)
+int unc_ibs_add_load(struct unc_ibs *ibs, const struct unc_load *load)
 {
-	unsigned bits = 0;
+	struct unc_ibs_sum *sum = &ibs->sums[load->source];
+	unsigned from = unc_ibs_source_class(load->source);
 
-	if (latency > UNC_IBS_LATENCY_MAX)
-		latency = UNC_IBS_LATENCY_MAX;
-	if (latency < PARTS)
-		return latency;
-	while (latency >> bits >= 2 * PARTS)
-		bits++;
-	return (bits + 1) * PARTS + (latency >> bits) - PARTS;
+	if (load->latency < ibs->least)
+		return 0;
+	if (from & UNCORE_LATENCY_FROM_MEMORY)
+		ibs->counts.memory++;
+	if (ibs->from && !(from & ibs->from))
+		return 0;
+	ibs->counts.used++;
+	sum->samples++;
+	sum->clocks += load->latency;
+	sum->bins[unc_ibs_bin(load->latency)]++;
+	return ibs->keys ? unc_keys_add(ibs->keys, ibs->tasks, load) : 0;
 }
 
-uint64_t uncore_latency_bin(size_t bin)
-{
-	if (bin < PARTS)
-		return bin;
-	return (uint64_t)(PARTS + bin % PARTS) << (bin / PARTS - 1);
-}
-
-static void add_op(struct unc_ibs *ibs, const struct unc_ibs_op *op)
+static int add_op(struct unc_ibs *ibs, const struct unc_ibs_op *op, struct unc_load *load)
 {
 	struct uncore_latency_counts *c = &ibs->counts;
-	struct unc_ibs_sum *sum;
 
 	c->samples += op->valid;
 	if (!op->valid || !op->load)
-		return;
+		return 0;
 	c->loads++;
 	/* For prefetches and uncached accesses the rest of the op is not valid. A latency of 0 is
 	 * not valid either. */
 	if (op->uncached || op->prefetch || (op->miss && !op->latency)) {
 		c->unusable++;
-		return;
+		return 0;
 	}
-	if (!op->miss || op->latency < ibs->least)
-		return;
-	c->used++;
-	sum = &ibs->sums[unc_ibs_source_of(op)];
-	sum->samples++;
-	sum->clocks += op->latency;
-	sum->bins[unc_ibs_bin(op->latency)]++;
+	if (!op->miss)
+		return 0;
+	load->source = unc_ibs_source_of(op);
+	load->latency = op->latency;
+	/* Otherwise the sample has where the interrupt came, as in perf. */
+	if (op->has_ip) {
+		load->ip = op->ip;
+		load->has |= UNC_LOAD_IP;
+	}
+	if (op->has_address) {
+		load->address = op->address;
+		load->has |= UNC_LOAD_ADDRESS;
+	}
+	return unc_ibs_add_load(ibs, load);
 }
 
-static void add_sample(struct unc_ibs *ibs, const struct unc_ibs_layout *layout,
-		       const char *payload, size_t size)
+/* The fields of a sample before its raw data, in their order. */
+static const uint64_t fields[] = {PERF_SAMPLE_IDENTIFIER, PERF_SAMPLE_IP,   PERF_SAMPLE_TID,
+				  PERF_SAMPLE_TIME,       PERF_SAMPLE_ADDR, PERF_SAMPLE_ID,
+				  PERF_SAMPLE_STREAM_ID,  PERF_SAMPLE_CPU,  PERF_SAMPLE_PERIOD};
+/* Those at the end of other records. */
+static const uint64_t end_fields[] = {PERF_SAMPLE_TID, PERF_SAMPLE_TIME,
+				      PERF_SAMPLE_ID,  PERF_SAMPLE_STREAM_ID,
+				      PERF_SAMPLE_CPU, PERF_SAMPLE_IDENTIFIER};
+
+static void take_fields(const struct unc_ibs_layout *layout, const char *payload,
+			struct unc_load *load)
 {
+	size_t place = 0;
+
+	for (size_t i = 0; i < sizeof(fields) / sizeof(*fields); i++) {
+		uint64_t word;
+
+		if (!(layout->type & fields[i]))
+			continue;
+		word = word_at(payload, place++);
+		if (fields[i] == PERF_SAMPLE_IP) {
+			load->ip = word;
+			load->has |= UNC_LOAD_IP;
+		} else if (fields[i] == PERF_SAMPLE_TID) {
+			load->pid = (int)(uint32_t)word;
+			load->tid = (int)(word >> 32);
+			load->has |= UNC_LOAD_TASK;
+		} else if (fields[i] == PERF_SAMPLE_TIME) {
+			load->time = word;
+		}
+	}
+}
+
+static int add_sample(struct unc_ibs *ibs, const struct unc_ibs_layout *layout, const char *payload,
+		      size_t size)
+{
+	struct unc_load load = {.time = UINT64_MAX};
 	struct unc_ibs_op op;
 	uint32_t raw = 0;
 	size_t i = 0;
@@ -170,18 +188,63 @@ static void add_sample(struct unc_ibs *ibs, const struct unc_ibs_layout *layout,
 		       word_at(layout->ids, i) != word_at(payload + layout->id_at, 0))
 			i++;
 		if (i == layout->id_count)
-			return;
+			return 0;
 	}
 	if (size < layout->skip + sizeof(raw)) {
 		ibs->counts.broken++;
-		return;
+		return 0;
 	}
+	take_fields(layout, payload, &load);
 	memcpy(&raw, payload + layout->skip, sizeof(raw));
 	if (raw > size - layout->skip - sizeof(raw) ||
-	    unc_ibs_decode(payload + layout->skip + sizeof(raw), raw, &op) < 0)
+	    unc_ibs_decode(payload + layout->skip + sizeof(raw), raw, &op) < 0) {
 		ibs->counts.broken++;
-	else
-		add_op(ibs, &op);
+		return 0;
+	}
+	return add_op(ibs, &op, &load);
+}
+
+/* Takes the next record's header. */
+static int next_record(const char *at, size_t left, struct perf_event_header *h,
+		       struct unc_error *e)
+{
+	if (left < sizeof(*h))
+		return unc_fail(e, EBADMSG, "the last record is cut off");
+	memcpy(h, at, sizeof(*h));
+	if (h->size < sizeof(*h) || h->size > left)
+		return unc_fail(e, EBADMSG, "a record of %u bytes where %zu are left",
+				(unsigned)h->size, left);
+	return 0;
+}
+
+int unc_ibs_add_tasks(struct unc_ibs *ibs, const struct unc_ibs_layout *layout, const void *records,
+		      size_t size, struct unc_error *e)
+{
+	const char *at = records;
+	struct perf_event_header h;
+	size_t end_size = 0, time_at = 0;
+	int ret = 0;
+
+	for (size_t i = 0; layout->all && i < sizeof(end_fields) / sizeof(*end_fields); i++) {
+		if (end_fields[i] == PERF_SAMPLE_TIME)
+			time_at = end_size;
+		end_size += layout->type & end_fields[i] ? sizeof(uint64_t) : 0;
+	}
+	for (; size && ret == 0; at += h.size, size -= h.size) {
+		uint64_t time = 0;
+		size_t payload;
+
+		ret = next_record(at, size, &h, e);
+		if (ret < 0)
+			return ret;
+		payload = h.size - sizeof(h);
+		if (h.type == PERF_RECORD_SAMPLE || payload < end_size)
+			continue;
+		if (end_size && layout->type & PERF_SAMPLE_TIME)
+			time = word_at(at + h.size - end_size + time_at, 0);
+		ret = unc_tasks_add(ibs->tasks, &h, at + sizeof(h), payload - end_size, time);
+	}
+	return ret == -ENOMEM ? unc_nomem(e) : ret;
 }
 
 int unc_ibs_add(struct unc_ibs *ibs, const struct unc_ibs_layout *layout, const void *records,
@@ -191,20 +254,20 @@ int unc_ibs_add(struct unc_ibs *ibs, const struct unc_ibs_layout *layout, const 
 	struct perf_event_header h;
 
 	for (; size; at += h.size, size -= h.size) {
-		if (size < sizeof(h))
-			return unc_fail(e, EBADMSG, "the last record is cut off");
-		memcpy(&h, at, sizeof(h));
-		if (h.size < sizeof(h) || h.size > size)
-			return unc_fail(e, EBADMSG, "a record of %u bytes where %zu are left",
-					(unsigned)h.size, size);
+		int ret = next_record(at, size, &h, e);
+
+		if (ret < 0)
+			return ret;
 		if (h.type == PERF_RECORD_SAMPLE)
-			add_sample(ibs, layout, at + sizeof(h), h.size - sizeof(h));
+			ret = add_sample(ibs, layout, at + sizeof(h), h.size - sizeof(h));
 		else if (h.type == PERF_RECORD_LOST && h.size >= sizeof(h) + 16)
 			ibs->counts.lost += word_at(at + sizeof(h), 1);
 		else if (h.type == PERF_RECORD_LOST_SAMPLES && h.size >= sizeof(h) + 8)
 			ibs->counts.lost += word_at(at + sizeof(h), 0);
 		else if (h.type == PERF_RECORD_THROTTLE)
 			ibs->counts.throttled++;
+		if (ret < 0)
+			return unc_nomem(e);
 	}
 	return 0;
 }
@@ -229,8 +292,9 @@ struct header {
 /* The part of perf_event_attr that all versions have. */
 struct attr {
 	uint32_t type, size;
-	uint64_t config, period, sample_type;
+	uint64_t config, period, sample_type, read_format, flags;
 };
+#define FLAG_SAMPLE_ID_ALL (UINT64_C(1) << 18)
 
 struct reader {
 	const char *bytes;
@@ -309,6 +373,7 @@ static int find_raw(const struct reader *r, uint64_t type, struct unc_ibs_layout
 		return broken(r, "its samples have no raw data; record with --raw-samples");
 	if (type & (PERF_SAMPLE_READ | PERF_SAMPLE_CALLCHAIN))
 		return broken(r, "its samples have call chains or counts; record without -g");
+	out->type = type;
 	out->skip = 8 * (size_t)__builtin_popcountll(type & words);
 	if (!(type & PERF_SAMPLE_IDENTIFIER))
 		out->id_at = 8 * (size_t)__builtin_popcountll(type & before_id);
@@ -338,6 +403,7 @@ static int find_event(const struct reader *r, uint32_t type, struct unc_ibs_file
 			out->layout.ids = r->bytes + ids.offset;
 			out->layout.id_count = ids.size / sizeof(uint64_t);
 		}
+		out->layout.all = a.flags & FLAG_SAMPLE_ID_ALL;
 		return find_raw(r, a.sample_type, &out->layout);
 	}
 	return broken(r, "none of its events is one of ibs_op");
@@ -388,6 +454,10 @@ int unc_ibs_file_read(struct unc_ibs *into, const char *path, struct unc_error *
 		close(fd);
 	if (ret == 0)
 		ret = unc_ibs_file_parse(&f, bytes, (size_t)st.st_size, &why);
+	if (ret == 0 && into->keys) {
+		into->tasks->newest = st.st_mtime;
+		ret = unc_ibs_add_tasks(into, &f.layout, f.records, f.size, &why);
+	}
 	if (ret == 0)
 		ret = unc_ibs_add(into, &f.layout, f.records, f.size, &why);
 	if (bytes != MAP_FAILED)

@@ -7,31 +7,8 @@
 #ifndef UNC_IBS_H
 #define UNC_IBS_H
 
+#include "ibs/keys.h"
 #include "source/kernel/perf.h"
-
-/* The width of the field; longer latencies have this value, too. */
-#define UNC_IBS_LATENCY_MAX 0xffff
-
-/* The data source of a load that missed the first cache of the core, from the nearest to the
- * farthest. */
-enum unc_ibs_source {
-	UNC_IBS_L2,
-	UNC_IBS_COMPLEX,     /* since Zen 4: L3, or another core of the complex */
-	UNC_IBS_NODE_CACHES, /* before Zen 4: some cache of the node */
-	UNC_IBS_NEAR_CACHE,  /* since Zen 4: a cache of another complex */
-	UNC_IBS_FAR_CACHE,
-	UNC_IBS_LOCAL_DRAM,
-	UNC_IBS_REMOTE_DRAM,
-	UNC_IBS_LOCAL_SLOW,
-	UNC_IBS_REMOTE_SLOW,
-	UNC_IBS_LOCAL_EXTENSION,
-	UNC_IBS_REMOTE_EXTENSION,
-	UNC_IBS_PEER,
-	UNC_IBS_IO,
-	UNC_IBS_PENDING, /* an earlier miss had requested the line */
-	UNC_IBS_UNKNOWN,
-	UNC_IBS_SOURCES
-};
 
 /* The part of a sampled op that concerns memory. */
 struct unc_ibs_op {
@@ -43,12 +20,17 @@ struct unc_ibs_op {
 	bool no_mab;  /* has no miss of its own: an earlier one had requested the line */
 	unsigned data_source, latency; /* the hardware's number; core clocks */
 	bool remote;                   /* from another NUMA node */
+	bool has_ip, has_address;      /* the two are valid: */
+	uint64_t ip, address;          /* of the instruction; of the data (linear) */
 };
 
 /* Sums over samples. */
 struct unc_ibs {
 	/* Set by the caller: */
-	unsigned least; /* core clocks; shorter latencies are not counted */
+	unsigned least;          /* core clocks; shorter latencies are not counted */
+	unsigned from;           /* UNCORE_LATENCY_FROM_...; 0: all */
+	struct unc_tasks *tasks; /* NULL: */
+	struct unc_keys *keys;   /* sums by source only */
 	/* Results: */
 	struct uncore_latency_counts counts;
 	struct unc_ibs_sum {
@@ -64,6 +46,8 @@ struct unc_ibs_layout {
 	/* Ids of the event among several: 64 bits each, unaligned; NULL: one event. */
 	const void *ids;
 	size_t id_count;
+	uint64_t type; /* PERF_SAMPLE_...: the fields of a sample */
+	bool all;      /* other records end with fields of a sample, too */
 };
 
 /* Decodes an op. `raw` are the bytes of PERF_SAMPLE_RAW after their size. Returns -EBADMSG if they
@@ -72,12 +56,16 @@ int unc_ibs_decode(const void *raw, size_t size, struct unc_ibs_op *out);
 
 /* The data source of a load that missed the first cache. */
 enum unc_ibs_source unc_ibs_source_of(const struct unc_ibs_op *op);
-const char *unc_ibs_source_name(enum unc_ibs_source source);
 
-size_t unc_ibs_bin(unsigned latency);
+/* Counts a load that missed the first cache, with a valid latency. */
+int unc_ibs_add_load(struct unc_ibs *ibs, const struct unc_load *load);
 
-/* Adds whole records. Returns -EBADMSG for a malformed or truncated record; those before it are
- * counted. */
+/* Adds the names and mappings in whole records to ibs->tasks, before any samples are added: another
+ * CPU may have recorded them. -EBADMSG, -ENOMEM. */
+int unc_ibs_add_tasks(struct unc_ibs *ibs, const struct unc_ibs_layout *layout, const void *records,
+		      size_t size, struct unc_error *e);
+/* Adds the samples in whole records. Returns -EBADMSG for a malformed or truncated record; those
+ * before it are counted. -ENOMEM. */
 int unc_ibs_add(struct unc_ibs *ibs, const struct unc_ibs_layout *layout, const void *records,
 		size_t size, struct unc_error *e);
 
@@ -101,7 +89,10 @@ struct unc_ibs_rings {
 		int fd;
 		struct perf_event_mmap_page *page; /* the ring follows it */
 		size_t bytes;                      /* size of the ring */
+		uint64_t head;                     /* the end of what is drained now */
 	} * items;
+	/* Samples have the fields of keys, and names and mappings are recorded, too. */
+	bool tasks;
 	size_t count, all;    /* CPUs that are sampled, and all CPUs */
 	struct unc_error why; /* why the first of the other CPUs is not sampled */
 	size_t page;
@@ -109,10 +100,12 @@ struct unc_ibs_rings {
 };
 
 /* Opens the event on each CPU of its PMU, stopped. `event` is borrowed for the call; its `cpu` is
- * ignored. `period`: ops (or cycles) from one sample to the next. Leaves out a CPU that cannot be
- * sampled. Returns -EACCES, -EMFILE, or another error if no CPU could be opened. */
+ * ignored. `period`: ops (or cycles) from one sample to the next. `tasks`: as in the struct. Leaves
+ * out a CPU that cannot be sampled. Returns -EACCES, -EMFILE, or another error if no CPU could be
+ * opened. */
 int unc_ibs_rings_open(struct unc_ibs_rings *r, const struct unc_kernel_env *env,
-		       const struct uncore_counter *event, uint64_t period, struct unc_error *e);
+		       const struct uncore_counter *event, uint64_t period, bool tasks,
+		       struct unc_error *e);
 /* Also after a failed open, or for an all-zero struct. */
 void unc_ibs_rings_finish(struct unc_ibs_rings *r);
 int unc_ibs_rings_start(struct unc_ibs_rings *r, struct unc_error *e);

@@ -23,20 +23,54 @@ struct uncore_latency {
 	struct uncore_latency_row rows[UNC_IBS_SOURCES];
 	size_t count;
 	char reason[sizeof(struct unc_error) + 80]; /* why CPUs are missing; "": none is missing */
+	char note[512];
+	/* With a key: */
+	struct unc_tasks tasks;
+	struct unc_keys keys;
+	struct uncore_latency_key *key_rows;
+	size_t key_count;
 };
 
 /* ---- rows ---- */
 
 /* The end of the bin that contains the percentile. */
+static double percentile_of(const double *counts, unsigned per_mille)
+{
+	size_t bin = 0;
+
+	unc_histogram_percentile(counts, UNCORE_LATENCY_BINS, per_mille, &bin);
+	return (double)(uncore_latency_bin(bin + 1) - 1);
+}
+
 static double percentile(const struct unc_ibs_sum *sum, unsigned per_mille)
 {
 	double counts[UNCORE_LATENCY_BINS];
-	size_t bin = 0;
 
 	for (size_t i = 0; i < UNCORE_LATENCY_BINS; i++)
 		counts[i] = (double)sum->bins[i];
-	unc_histogram_percentile(counts, UNCORE_LATENCY_BINS, per_mille, &bin);
-	return (double)(uncore_latency_bin(bin + 1) - 1);
+	return percentile_of(counts, per_mille);
+}
+
+static void put_note(struct uncore_latency *l, uint64_t count, const char *what)
+{
+	size_t used = strlen(l->note);
+
+	if (count)
+		snprintf(l->note + used, sizeof(l->note) - used, "%s%llu %s", used ? "; " : "",
+			 (unsigned long long)count, what);
+}
+
+/* What the numbers leave out. */
+static void make_note(struct uncore_latency *l)
+{
+	snprintf(l->note, sizeof(l->note), "%s",
+		 l->l3_misses_only ? "filtered by the hardware: on Zen 5 only ops that missed the "
+				     "L3 are sampled with it"
+				   : "");
+	put_note(l, l->keys.unknown, "loads do not say what the key is made of");
+	put_note(l, l->tasks.refused, "processes whose mappings this user may not read");
+	put_note(l, l->tasks.changed, "files are not the ones that were mapped: no symbols");
+	put_note(l, l->tasks.dropped, "records of names and mappings left out: too many");
 }
 
 static void make_rows(struct uncore_latency *l)
@@ -62,25 +96,145 @@ static void make_rows(struct uncore_latency *l)
 		};
 	}
 	l->ibs.counts.coverage = unc_ibs_rings_coverage(&l->rings);
+	make_note(l);
+}
+
+/* ---- keys ---- */
+
+static int compare_sums(const void *a, const void *b)
+{
+	const struct unc_key_sum *const *x = a, *const *y = b;
+
+	if ((*x)->samples != (*y)->samples)
+		return (*x)->samples > (*y)->samples ? -1 : 1;
+	return memcmp(&(*x)->key, &(*y)->key, sizeof((*x)->key));
+}
+
+static const char *main_source(const struct unc_key_sum *sum)
+{
+	enum unc_ibs_source most = 0;
+
+	for (unsigned i = 1; i < UNC_IBS_SOURCES; i++)
+		if (sum->by_source[i] > sum->by_source[most])
+			most = i;
+	return unc_ibs_source_name(most);
+}
+
+static void set_numbers(const struct uncore_latency *l, const struct unc_key_sum *sum,
+			struct uncore_latency_key *row)
+{
+	bool complete = l->reason[0] == '\0';
+	double counts[UNCORE_LATENCY_BINS];
+
+	for (size_t i = 0; i < UNCORE_LATENCY_BINS; i++)
+		counts[i] = (double)sum->bins[i];
+	for (unsigned i = 0; i < UNC_IBS_SOURCES; i++) {
+		unsigned from = unc_ibs_source_class(i);
+
+		row->local += from == UNCORE_LATENCY_FROM_LOCAL ? sum->by_source[i] : 0;
+		row->remote += from == UNCORE_LATENCY_FROM_REMOTE ? sum->by_source[i] : 0;
+		row->extension += from == UNCORE_LATENCY_FROM_EXTENSION ? sum->by_source[i] : 0;
+	}
+	row->samples = sum->samples;
+	row->mean = (double)sum->clocks / (double)sum->samples;
+	row->p99 = percentile_of(counts, 990);
+	row->source = main_source(sum);
+	row->quality = complete ? UNCORE_SAMPLED : UNCORE_PARTIAL;
+	row->reason = complete ? NULL : l->reason;
+}
+
+static void add_key_row(struct uncore_latency *l, const struct unc_key_sum *sum, bool rest)
+{
+	const struct unc_key *key = &sum->key;
+	struct uncore_latency_key *row = &l->key_rows[l->key_count++];
+	enum uncore_latency_by by = l->keys.by;
+
+	*row = (struct uncore_latency_key){
+		.rest = rest, .pid = -1, .tid = -1, .process = "", .node = -1};
+	set_numbers(l, sum, row);
+	if (rest)
+		return;
+	row->pid = key->pid;
+	row->tid = key->tid;
+	row->process = key->process;
+	if (by == UNCORE_LATENCY_BY_ADDRESS) {
+		row->page = key->place;
+		row->node = unc_tasks_node(&l->tasks, key->pid, key->place);
+	} else if (by == UNCORE_LATENCY_BY_SYMBOL) {
+		row->object = key->object ? l->tasks.objects[key->object - 1].path : NULL;
+		row->symbol = sum->symbol;
+		row->offset = key->place;
+	}
+}
+
+int uncore_latency_keys(struct uncore_latency *l, size_t most)
+{
+	struct unc_key_sum rest = l->keys.rest;
+	const struct unc_key_sum **sorted;
+	size_t count = 0, shown;
+
+	free(l->key_rows);
+	l->key_count = 0;
+	l->key_rows = calloc(l->keys.count + 1, sizeof(*l->key_rows));
+	sorted = calloc(l->keys.count + 1, sizeof(struct unc_key_sum *));
+	if (!l->key_rows || !sorted) {
+		free(sorted);
+		return unc_nomem(&l->u->error);
+	}
+	for (size_t i = 0; i < l->keys.room; i++)
+		if (l->keys.items[i].samples)
+			sorted[count++] = &l->keys.items[i];
+	qsort(sorted, count, sizeof(*sorted), compare_sums);
+	shown = most && most < count ? most : count;
+	for (size_t i = 0; i < shown; i++)
+		add_key_row(l, sorted[i], false);
+	for (size_t i = shown; i < count; i++)
+		unc_keys_merge(&rest, sorted[i]);
+	if (rest.samples)
+		add_key_row(l, &rest, true);
+	free(sorted);
+	return (int)l->key_count;
+}
+
+const struct uncore_latency_key *uncore_latency_key_at(const struct uncore_latency *l, size_t i)
+{
+	return &l->key_rows[i];
 }
 
 /* ---- opening ---- */
 
-static int new_latency(struct uncore_latency **out, struct uncore *u, unsigned least)
+/* What both ways of opening have in common. */
+struct selection {
+	unsigned least;
+	enum uncore_latency_by by;
+	unsigned from;
+};
+
+static int new_latency(struct uncore_latency **out, struct uncore *u, const struct selection *s)
 {
 	struct uncore_latency *l;
 
 	if (!u->scanned)
 		return unc_fail(&u->error, EBUSY,
 				"the machine is not scanned: uncore_scan() first");
-	if (least > UNC_IBS_LATENCY_MAX)
+	if (s->least > UNC_IBS_LATENCY_MAX)
 		return unc_fail(&u->error, EINVAL, "latencies are %u clocks at most, and not %u",
-				UNC_IBS_LATENCY_MAX, least);
+				UNC_IBS_LATENCY_MAX, s->least);
+	if (s->by > UNCORE_LATENCY_BY_ADDRESS ||
+	    s->from & ~(UNCORE_LATENCY_FROM_CACHE | UNCORE_LATENCY_FROM_MEMORY))
+		return unc_fail(&u->error, EINVAL, "loads by %u from %#x: no such number",
+				(unsigned)s->by, s->from);
 	l = calloc(1, sizeof(*l));
 	if (!l)
 		return unc_nomem(&u->error);
 	l->u = u;
-	l->ibs.least = least;
+	l->ibs = (struct unc_ibs){.least = s->least, .from = s->from};
+	l->tasks.root = u->root;
+	l->keys.by = s->by;
+	if (s->by != UNCORE_LATENCY_BY_SOURCE) {
+		l->ibs.tasks = &l->tasks;
+		l->ibs.keys = &l->keys;
+	}
 	u->monitors++;
 	*out = l;
 	return 0;
@@ -91,6 +245,9 @@ void uncore_latency_free(struct uncore_latency *l)
 	if (!l)
 		return;
 	unc_ibs_rings_finish(&l->rings);
+	unc_tasks_finish(&l->tasks);
+	unc_keys_finish(&l->keys);
+	free(l->key_rows);
 	l->u->monitors--;
 	free(l);
 }
@@ -122,16 +279,16 @@ static int find_pmu(struct uncore *u, const struct uncore_pmu **out)
 			cpu);
 }
 
-int uncore_latency_open(struct uncore_latency **out, struct uncore *u, unsigned least)
+static int open_live(struct uncore_latency **out, struct uncore *u, const struct selection *s)
 {
 	const struct unc_kernel_env env = {.root = u->root, .topology = &u->topology};
-	unsigned below = least ? least - 1 : 0; /* the kernel drops latencies up to this */
+	unsigned below = s->least ? s->least - 1 : 0; /* the kernel drops latencies up to this */
 	struct unc_encoding encoding;
 	const struct uncore_pmu *pmu = NULL;
 	struct uncore_latency *l = NULL;
 	struct uncore_counter event;
 	char terms[64] = "";
-	int ret = new_latency(&l, u, least);
+	int ret = new_latency(&l, u, s);
 
 	if (!l)
 		return ret;
@@ -154,7 +311,8 @@ int uncore_latency_open(struct uncore_latency **out, struct uncore *u, unsigned 
 		goto fail;
 	event = (struct uncore_counter){.pmu = pmu, .event = terms};
 	memcpy(event.config, &encoding.config, sizeof(event.config));
-	ret = unc_ibs_rings_open(&l->rings, &env, &event, PERIOD, &u->error);
+	l->tasks.live = true;
+	ret = unc_ibs_rings_open(&l->rings, &env, &event, PERIOD, l->ibs.keys != NULL, &u->error);
 	if (ret < 0)
 		goto fail;
 	if (l->rings.count < l->rings.all)
@@ -167,11 +325,11 @@ fail:
 	return ret;
 }
 
-int uncore_latency_open_file(struct uncore_latency **out, struct uncore *u, const char *path,
-			     unsigned least)
+static int open_file(struct uncore_latency **out, struct uncore *u, const char *path,
+		     const struct selection *s)
 {
 	struct uncore_latency *l = NULL;
-	int ret = new_latency(&l, u, least);
+	int ret = new_latency(&l, u, s);
 
 	if (!l)
 		return ret;
@@ -183,6 +341,25 @@ int uncore_latency_open_file(struct uncore_latency **out, struct uncore *u, cons
 	make_rows(l);
 	*out = l;
 	return 0;
+}
+
+int uncore_latency_open_by(struct uncore_latency **out, struct uncore *u, const char *path,
+			   unsigned least, enum uncore_latency_by by, unsigned from)
+{
+	const struct selection s = {least, by, from};
+
+	return path ? open_file(out, u, path, &s) : open_live(out, u, &s);
+}
+
+int uncore_latency_open(struct uncore_latency **out, struct uncore *u, unsigned least)
+{
+	return uncore_latency_open_by(out, u, NULL, least, UNCORE_LATENCY_BY_SOURCE, 0);
+}
+
+int uncore_latency_open_file(struct uncore_latency **out, struct uncore *u, const char *path,
+			     unsigned least)
+{
+	return uncore_latency_open_by(out, u, path, least, UNCORE_LATENCY_BY_SOURCE, 0);
 }
 
 /* ---- sampling ---- */
@@ -202,8 +379,10 @@ int uncore_latency_collect(struct uncore_latency *l)
 
 void uncore_latency_clear(struct uncore_latency *l)
 {
-	l->ibs = (struct unc_ibs){.least = l->ibs.least};
-	l->count = 0;
+	memset(&l->ibs.counts, 0, sizeof(l->ibs.counts));
+	memset(l->ibs.sums, 0, sizeof(l->ibs.sums));
+	unc_keys_clear(&l->keys);
+	l->count = l->key_count = 0;
 }
 
 size_t uncore_latency_count(const struct uncore_latency *l)
@@ -223,9 +402,7 @@ const struct uncore_latency_counts *uncore_latency_total(const struct uncore_lat
 
 const char *uncore_latency_note(const struct uncore_latency *l)
 {
-	return l->l3_misses_only ? "filtered by the hardware: on Zen 5 only ops that missed the L3 "
-				   "are sampled with it"
-				 : NULL;
+	return l->note[0] ? l->note : NULL;
 }
 
 /* ---- ibs_op on each CPU: opened, mapped, drained ---- */
@@ -234,17 +411,23 @@ const char *uncore_latency_note(const struct uncore_latency *l)
 #define RING_BYTES ((size_t)512 << 10)
 #define RING_LEAST ((size_t)16 << 10)
 
+#define KEY_FIELDS (PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME)
+
 static int open_ring(struct unc_ibs_ring *ring, const struct unc_kernel_env *env,
-		     const struct uncore_counter *event, uint64_t period, size_t page,
-		     struct unc_error *e)
+		     const struct uncore_counter *event, uint64_t period,
+		     const struct unc_ibs_rings *r, struct unc_error *e)
 {
 	union unc_perf_attr a;
+	size_t page = r->page;
 	void *at;
 	int err;
 
 	unc_perf_attr_init(&a, event);
 	a.is.sample_period = period;
-	a.is.sample_type = PERF_SAMPLE_RAW;
+	a.is.sample_type = PERF_SAMPLE_RAW | (r->tasks ? KEY_FIELDS : 0);
+	/* Names, forks, and what is mapped to be executed: on the CPU where it happens. */
+	a.is.comm = a.is.comm_exec = a.is.task = a.is.mmap = a.is.mmap2 = r->tasks;
+	a.is.sample_id_all = r->tasks;
 	a.is.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
 	a.is.disabled = 1;
 	a.is.watermark = 1;
@@ -274,7 +457,8 @@ static int open_ring(struct unc_ibs_ring *ring, const struct unc_kernel_env *env
 }
 
 int unc_ibs_rings_open(struct unc_ibs_rings *r, const struct unc_kernel_env *env,
-		       const struct uncore_counter *event, uint64_t period, struct unc_error *e)
+		       const struct uncore_counter *event, uint64_t period, bool tasks,
+		       struct unc_error *e)
 {
 	const struct unc_cpulist *cpus = &event->pmu->cpus;
 	struct uncore_counter one = *event;
@@ -283,6 +467,7 @@ int unc_ibs_rings_open(struct unc_ibs_rings *r, const struct unc_kernel_env *env
 
 	*r = (struct unc_ibs_rings){
 		.page = (size_t)sysconf(_SC_PAGESIZE),
+		.tasks = tasks,
 		.all = cpus->count,
 		.items = calloc(cpus->count + 1, sizeof(*r->items)),
 		.copy = malloc(RING_BYTES),
@@ -293,7 +478,7 @@ int unc_ibs_rings_open(struct unc_ibs_rings *r, const struct unc_kernel_env *env
 		struct unc_error why;
 
 		one.cpu = cpus->ids[i];
-		ret = open_ring(&r->items[r->count], env, &one, period, r->page, &why);
+		ret = open_ring(&r->items[r->count], env, &one, period, r, &why);
 		final = ret == -EACCES || ret == -EPERM || ret == -EMFILE || ret == -ENFILE;
 		if (ret == 0)
 			r->count++;
@@ -325,27 +510,48 @@ int unc_ibs_rings_start(struct unc_ibs_rings *r, struct unc_error *e)
 	return 0;
 }
 
+/* Copies the records up to the head of the ring, since they may wrap at its end. */
+static int copy_records(struct unc_ibs_rings *r, const struct unc_ibs_ring *ring, size_t *size,
+			struct unc_error *e)
+{
+	const char *data = (const char *)ring->page + r->page;
+	size_t begin = (size_t)(ring->page->data_tail % ring->bytes), first;
+
+	*size = (size_t)(ring->head - ring->page->data_tail);
+	if (*size > ring->bytes)
+		return unc_fail(e, EBADMSG, "the kernel's ring of samples has %zu bytes in %zu",
+				*size, ring->bytes);
+	first = *size < ring->bytes - begin ? *size : ring->bytes - begin;
+	memcpy(r->copy, data + begin, first);
+	memcpy(r->copy + first, data, *size - first);
+	return 0;
+}
+
 int unc_ibs_rings_drain(struct unc_ibs_rings *r, struct unc_ibs *into, struct unc_error *e)
 {
-	static const struct unc_ibs_layout layout = {0}; /* raw data and nothing else */
+	const struct unc_ibs_layout layout = {
+		.skip = r->tasks ? 3 * sizeof(uint64_t) : 0,
+		.type = r->tasks ? KEY_FIELDS : 0,
+		.all = r->tasks,
+	};
+	size_t size;
 	int ret = 0;
 
+	for (size_t i = 0; i < r->count; i++)
+		r->items[i].head = __atomic_load_n(&r->items[i].page->data_head, __ATOMIC_ACQUIRE);
+	/* Names first: another CPU may have recorded them. */
+	for (size_t i = 0; i < r->count && r->tasks && ret == 0; i++) {
+		ret = copy_records(r, &r->items[i], &size, e);
+		if (ret == 0)
+			ret = unc_ibs_add_tasks(into, &layout, r->copy, size, e);
+	}
 	for (size_t i = 0; i < r->count && ret == 0; i++) {
-		const struct unc_ibs_ring *ring = &r->items[i];
-		const char *data = (const char *)ring->page + r->page;
-		uint64_t head = __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE);
-		size_t size = (size_t)(head - ring->page->data_tail);
-		size_t begin = (size_t)(ring->page->data_tail % ring->bytes);
-		size_t first = size < ring->bytes - begin ? size : ring->bytes - begin;
+		struct unc_ibs_ring *ring = &r->items[i];
 
-		if (size > ring->bytes)
-			return unc_fail(e, EBADMSG,
-					"the kernel's ring of samples has %zu bytes in "
-					"%zu",
-					size, ring->bytes);
-		memcpy(r->copy, data + begin, first);
-		memcpy(r->copy + first, data, size - first);
-		__atomic_store_n(&ring->page->data_tail, head, __ATOMIC_RELEASE);
+		ret = copy_records(r, ring, &size, e);
+		if (ret < 0)
+			break;
+		__atomic_store_n(&ring->page->data_tail, ring->head, __ATOMIC_RELEASE);
 		ret = unc_ibs_add(into, &layout, r->copy, size, e);
 	}
 	return ret;

@@ -212,6 +212,11 @@ static void print_latency(const char *path)
 	}
 	print_uncore_latency_counts(uncore_latency_total(l));
 	uncore_latency_free(l);
+	need(uncore_latency_open_by(&l, u, path, 0, UNCORE_LATENCY_BY_PROCESS,
+				    UNCORE_LATENCY_FROM_MEMORY));
+	for (int i = 0; i < uncore_latency_keys(l, 3); i++)
+		print_uncore_latency_key(uncore_latency_key_at(l, (size_t)i));
+	uncore_latency_free(l);
 }
 
 int main(int argc, char **argv)

@@ -6,7 +6,9 @@ The samples are those of Linux's arch/x86/events/amd/ibs.c: the size, the capabi
 8000_001B, then the registers; their fields are those of AMD's PPR. Around them a perf.data file, whose
 header says which CPU it was, so that perf decodes them, too.
 
-CPU is milan or genoa: the loads of what they say of their work are drawn at random, from a seed."""
+CPU is milan or genoa: the loads of what they say of their work are drawn at random, from a seed.
+
+`tasks` below makes loads of processes and threads, with perf's records of their names and mappings."""
 
 import pathlib
 import random
@@ -16,6 +18,8 @@ import sys
 OP, FETCH, SOFTWARE = 11, 10, 1  # PMU types
 RAW, IP, TID, TIME, ID, CPU, IDENTIFIER = 1 << 10, 1, 2, 4, 1 << 6, 1 << 7, 1 << 16
 SAMPLE, LOST, THROTTLE, FINISHED_ROUND, LOST_SAMPLES = 9, 2, 5, 68, 13
+MMAP, COMM, FORK, MMAP2 = 1, 3, 7, 10
+WITH_TASKS = IDENTIFIER | IP | TID | TIME | CPU | RAW
 ZEN4, BRANCH_TARGET, OP_DATA4 = 1 << 11, 1 << 5, 1 << 10
 CPUS = {  # family, model, capabilities, as far as they are known to matter
     "milan": (25, 1, 0x1FF | BRANCH_TARGET),
@@ -108,6 +112,71 @@ def loads(cpu, count=4000):
         _, source, remote, l2_miss, middle = dice.choices(places, [p[0] for p in places])[0]
         latency = min(int(dice.lognormvariate(0, 0.35) * middle) + 1, 0xFFFF)
         yield op(source=source, remote=remote, l2_miss=l2_miss, latency=latency, to_retire=min(latency + 30, 0xFFFF))
+
+
+def named(kind, head, name, task, time, misc=2):
+    """A record with a text, for a thread: its head, the text, and the fields of all records at its end."""
+    data = name.encode() + b"\0"
+    data += b"\0" * (-len(data) % 8)
+    return record(kind, head + data + struct.pack("<iiQQQ", *task, time, 0, 100), misc)
+
+
+def comm(task, name, time, is_exec=False):
+    return named(COMM, struct.pack("<ii", *task), name, task, time, 1 << 13 if is_exec else 0)
+
+
+def fork(parent, child, time):
+    """The record has the end of the parent."""
+    head = struct.pack("<iiiiQ", child[0], parent[0], child[1], parent[1], time)
+    return record(FORK, head + struct.pack("<iiQQQ", *parent, time, 0, 100), 0)
+
+
+def mmap2(task, place, name, time, inode):
+    """place: start, size, offset in the file."""
+    head = struct.pack("<iiQQQIIQQII", *task, *place, 8, 1, inode, 0, 5, 2)
+    return named(MMAP2, head, name, task, time)
+
+
+def task_sample(task, time, registers, caps):
+    """A sample with all fields of WITH_TASKS."""
+    data = sample(registers, caps, struct.pack("<QQiiQQ", 100, registers[1], *task, time, 0))
+    return struct.pack("<IHH", SAMPLE, 1 if registers[1] >> 63 else 2, len(data)) + data[8:]
+
+
+def tasks(library, inode, offset, count=3000):
+    """Records of two processes, one of which has two threads; and of each load what it was: process's and thread's
+    number and name, object, place in it, page, source, on another node, latency. `library` is mapped; a function
+    of 64 bytes or more is at `offset`."""
+    dice, caps = random.Random(30), CPUS["genoa"][2]
+    reader, child, worker = (1000, 1000), (1001, 1001), (1000, 1002)
+    start, other, kernel = 0x7F1200000000, 0x550000000000, 0xFFFFFFFF81001234
+    records = [
+        named(MMAP, struct.pack("<iiQQQ", -1, 0, kernel - 0x1234, 1 << 24, kernel - 0x1234), "[kernel.kallsyms]_text",
+              (-1, 0), 0, 1),
+        comm(reader, "reader", 0), mmap2(reader, (start, 1 << 26, 0), library, 0, inode),
+        # Later than samples of the child from before its exec: perf's records are in the order of CPUs.
+        comm(child, "child", 60, True), mmap2(child, (other, 1 << 20, 0x1000), "/no/such/program", 61, 5),
+        fork(reader, child, 50), fork(reader, worker, 70), comm(worker, "worker", 71),
+    ]
+    truth = []
+    for time in [55, 56, *range(100, 100 + count)]:
+        task = child if time < 60 else dice.choice((reader, reader, child, worker))
+        is_child = task == child and time >= 60
+        place = offset + 4 * dice.randrange(16)
+        address, thing = (other + 0x200, "/no/such/program") if is_child else (start + place, library)
+        place = 0x1200 if is_child else place
+        if dice.random() < 0.1:
+            address, place, thing = kernel, kernel, "[kernel]"
+        data, source, remote, latency = (0x7F0000000008 + 4096 * dice.randrange(40), dice.choice((1, 3, 3, 8)),
+                                         dice.randrange(2), dice.randrange(50, 900))
+        registers = op(source=source, remote=remote, latency=latency)
+        registers[1], registers[5] = address, data
+        records.append(task_sample(task, time, registers, caps))
+        name = "child" if is_child else "reader"
+        truth.append({"pid": task[0], "tid": task[1], "process": name, "object": thing, "place": place,
+                      "thread": "worker" if task == worker else name, "page": data & ~4095,
+                      "source": source, "remote": remote, "latency": latency})
+    return records, truth
 
 
 def main():

@@ -82,6 +82,31 @@ record() {
 	done
 }
 
+@test "loads by process, thread, symbol and page: those of a made recording, and as perf has them" {
+	cd "$BATS_TEST_TMPDIR"
+	helper check-keys "$(readlink -f "$UNCORE_BUILD_ROOT/libuncore.so")" uncore_latency_keys
+}
+
+@test "keys as text and CSV: goldens" {
+	cd "$BATS_TEST_TMPDIR"
+	PYTHONPATH=$BATS_TEST_DIRNAME python3 -B -c 'import ibs_file as f
+f.perf_data("keys.data", "genoa", f.tasks("/no/such/library", 7, 0x5000)[0], f.WITH_TASKS, (f.SOFTWARE,))'
+	for by in process thread symbol address; do
+		expect 0 "$UNCORE" latency --ibs --input keys.data --by "$by" --top 4
+		golden "latency-by-$by.txt" <<<"$output"
+	done
+	expect 0 "$UNCORE" latency --ibs --input keys.data --by symbol --from memory --csv
+	golden latency-by-symbol.csv <<<"$output"
+	expect 0 "$UNCORE" latency --ibs --input keys.data --by process -j
+	helper check-schema <<<"$output"
+	# Samples that do not say of which process they are.
+	record genoa
+	expect 0 "$UNCORE" latency --ibs --input genoa.data --by process
+	shows 'loads do not say what the key is made of' 'other +- '
+	expect 0 "$UNCORE" latency --ibs --input genoa.data --by process --from local --min-latency 60000 --csv
+	shows 'no sampled load had such a miss'
+}
+
 @test "a machine without IBS, one that is a file, one that is simulated: 3, and why" {
 	[ -d /sys/bus/event_source/devices/ibs_op ] || {
 		refuses 3 "$UNCORE" latency --ibs --timeout 10
@@ -123,6 +148,17 @@ record() {
 @test "options that do not go together" {
 	refuses 2 "$UNCORE" latency --min-latency 200
 	says 'need --ibs'
+	for option in '--by process' '--from memory' '--top 3'; do
+		# shellcheck disable=SC2086 # words
+		refuses 2 "$UNCORE" latency $option
+		says 'need --ibs'
+	done
+	refuses 2 "$UNCORE" latency --ibs --input x --by place
+	says '--by place: it is one of source, process, thread, symbol, address'
+	refuses 2 "$UNCORE" latency --ibs --input x --from disk
+	says '--from disk: it is one of memory, local, remote, cxl, cache'
+	refuses 2 "$UNCORE" latency --ibs --input x --top 3
+	says '--top needs --by'
 	refuses 2 "$UNCORE" latency --ibs --input x -I 100
 	refuses 2 "$UNCORE" latency --ibs --min-latency 70000
 	says '65535'

@@ -32,12 +32,22 @@ static void check(const struct unc_ibs *ibs)
 		require(in_bins == sum->samples && least <= sum->clocks && sum->clocks <= most);
 		used += sum->samples;
 	}
+	if (ibs->keys) {
+		const struct unc_keys *k = ibs->keys;
+		uint64_t of_keys = k->rest.samples;
+
+		for (size_t i = 0; i < k->room; i++)
+			of_keys += k->items[i].samples;
+		require(of_keys == used && k->count <= UNC_KEYS_MOST && k->unknown <= of_keys);
+	}
 	require(used == c->used && c->used + c->unusable <= c->loads && c->loads <= c->samples);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct unc_ibs ibs = {.least = 2};
+	struct unc_tasks tasks = {0};
+	struct unc_keys keys = {.by = size ? data[size - 1] % 4 + 1 : 1};
+	struct unc_ibs ibs = {.least = 2, .tasks = &tasks, .keys = &keys};
 	struct unc_ibs_file file;
 	struct unc_error e;
 	/* A copy, so that a read behind its end is seen. */
@@ -49,6 +59,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	memcpy(copy, data, size);
 	if (unc_ibs_file_parse(&file, copy, size, &e) == 0) {
+		unc_ibs_add_tasks(&ibs, &file.layout, file.records, file.size, &e);
 		unc_ibs_add(&ibs, &file.layout, file.records, file.size, &e);
 		check(&ibs);
 	} else {
@@ -59,6 +70,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		unc_ibs_add(&ibs, &layout, copy + 1, size - 1, &e);
 		check(&ibs);
 	}
+	unc_keys_finish(&keys);
+	unc_tasks_finish(&tasks);
 	free(copy);
 	return 0;
 }

@@ -9,7 +9,9 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -206,6 +208,46 @@ static void samples_of_other_events_are_left_out(void **state)
 	assert_int_equal(ibs.counts.samples, 1);
 }
 
+static void keys_are_bounded(void **state)
+{
+	struct unc_tasks tasks = {0};
+	struct unc_keys keys = {.by = UNCORE_LATENCY_BY_ADDRESS};
+	struct unc_ibs ibs = {
+		.tasks = &tasks, .keys = &keys, .from = UNCORE_LATENCY_FROM_MEMORY, .least = 10};
+	struct unc_load load = {.source = UNC_IBS_LOCAL_DRAM,
+				.latency = 40,
+				.has = UNC_LOAD_TASK | UNC_LOAD_ADDRESS};
+
+	(void)state;
+	for (uint64_t i = 0; i < UNC_KEYS_MOST + 10; i++) {
+		load.address = i << UNC_PAGE_BITS;
+		assert_int_equal(unc_ibs_add_load(&ibs, &load), 0);
+		load.address += (1 << UNC_PAGE_BITS) - 1;
+		assert_int_equal(unc_ibs_add_load(&ibs, &load), 0);
+	}
+	assert_int_equal(keys.count, UNC_KEYS_MOST);
+	assert_int_equal(keys.rest.samples, 20);
+	assert_int_equal(keys.rest.bins[unc_ibs_bin(40)], 20);
+	assert_int_equal(keys.unknown, 0);
+	/* What is left out: by its source, its latency; and what has no such field. */
+	load.source = UNC_IBS_L2;
+	assert_int_equal(unc_ibs_add_load(&ibs, &load), 0);
+	load.source = UNC_IBS_REMOTE_DRAM;
+	load.latency = 9;
+	assert_int_equal(unc_ibs_add_load(&ibs, &load), 0);
+	assert_int_equal(ibs.counts.used, 2 * (UNC_KEYS_MOST + 10));
+	assert_int_equal(ibs.counts.memory, ibs.counts.used);
+	load.latency = 10;
+	load.has = UNC_LOAD_TASK;
+	assert_int_equal(unc_ibs_add_load(&ibs, &load), 0);
+	assert_int_equal(keys.unknown, 1);
+	assert_int_equal(keys.rest.samples, 21);
+	unc_keys_clear(&keys);
+	assert_int_equal(keys.count + keys.rest.samples + keys.unknown, 0);
+	unc_keys_finish(&keys);
+	unc_tasks_finish(&tasks);
+}
+
 /* ---- rings ----------------------------------------------------------------------------------- */
 
 static double now_s(void)
@@ -247,7 +289,7 @@ static void a_ring_for_each_cpu(void **state)
 	for (size_t i = 0; i < u->pmus.count; i++)
 		if (strcmp(u->pmus.items[i].name, "software") == 0)
 			pmu.cpus = u->pmus.items[i].cpus;
-	ret = unc_ibs_rings_open(&rings, &env, &event, 20000, &e);
+	ret = unc_ibs_rings_open(&rings, &env, &event, 20000, false, &e);
 	if (ret < 0) {
 		unc_ibs_rings_finish(&rings);
 		uncore_free(u);
@@ -275,6 +317,53 @@ static void a_ring_for_each_cpu(void **state)
 	uncore_free(u);
 }
 
+/* The same clock with the fields of keys: this process is named, and so is one that is made. */
+static void rings_say_who_runs(void **state)
+{
+	struct unc_tasks tasks = {.live = true};
+	struct unc_keys keys = {.by = UNCORE_LATENCY_BY_PROCESS};
+	struct unc_ibs ibs = {.tasks = &tasks, .keys = &keys};
+	struct unc_ibs_rings rings = {0};
+	struct uncore_pmu pmu = {.name = (char *)"software", .type = PERF_TYPE_SOFTWARE};
+	struct uncore_counter event = {.pmu = &pmu, .event = "cpu-clock"};
+	struct unc_kernel_env env = {0};
+	struct unc_error e;
+	struct uncore *u;
+	pid_t child;
+	int ret;
+
+	(void)state;
+	assert_int_equal(uncore_new(&u), 0);
+	assert_int_equal(uncore_scan(u), 0);
+	tasks.root = u->root;
+	env = (struct unc_kernel_env){u->root, &u->topology};
+	for (size_t i = 0; i < u->pmus.count; i++)
+		if (strcmp(u->pmus.items[i].name, "software") == 0)
+			pmu.cpus = u->pmus.items[i].cpus;
+	ret = unc_ibs_rings_open(&rings, &env, &event, 1000000, true, &e);
+	if (ret == 0) {
+		assert_int_equal(unc_ibs_rings_start(&rings, &e), 0);
+		child = fork();
+		if (child == 0) {
+			execl("/bin/sleep", "sleep", "0", (char *)NULL);
+			_exit(1);
+		}
+		waitpid(child, NULL, 0);
+		assert_int_equal(unc_ibs_rings_drain(&rings, &ibs, &e), 0);
+		/* It has ended: only the records know its name. */
+		assert_string_equal(unc_tasks_name(&tasks, child, UINT64_MAX), "sleep");
+		assert_true(tasks.events > 2 && tasks.object_count > 0);
+	}
+	unc_ibs_rings_finish(&rings);
+	unc_keys_finish(&keys);
+	unc_tasks_finish(&tasks);
+	uncore_free(u);
+	if (ret < 0) {
+		print_message("not here: %s\n", e.text);
+		skip();
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -284,7 +373,9 @@ int main(void)
 		cmocka_unit_test(other_records),
 		cmocka_unit_test(broken_records),
 		cmocka_unit_test(samples_of_other_events_are_left_out),
+		cmocka_unit_test(keys_are_bounded),
 		cmocka_unit_test(a_ring_for_each_cpu),
+		cmocka_unit_test(rings_say_who_runs),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: MIT */
+/* Sums of sampled loads by key. */
+#include "ibs/keys.h"
+
+static size_t hash(const struct unc_key *key)
+{
+	const unsigned char *at = (const unsigned char *)key;
+	uint64_t h = UINT64_C(0xcbf29ce484222325);
+
+	for (size_t i = 0; i < sizeof(*key); i++)
+		h = (h ^ at[i]) * UINT64_C(0x100000001b3);
+	return (size_t)(h ^ h >> 32);
+}
+
+/* The place of the key in the table, or where it would be. */
+static struct unc_key_sum *place_of(struct unc_key_sum *items, size_t room,
+				    const struct unc_key *key)
+{
+	size_t i = hash(key) & (room - 1);
+
+	while (items[i].samples && memcmp(&items[i].key, key, sizeof(*key)) != 0)
+		i = (i + 1) & (room - 1);
+	return &items[i];
+}
+
+static int grow(struct unc_keys *k)
+{
+	size_t room = k->room ? 2 * k->room : 64;
+	struct unc_key_sum *items = calloc(room, sizeof(*items));
+
+	if (!items)
+		return -ENOMEM;
+	for (size_t i = 0; i < k->room; i++)
+		if (k->items[i].samples)
+			*place_of(items, room, &k->items[i].key) = k->items[i];
+	free(k->items);
+	k->items = items;
+	k->room = room;
+	return 0;
+}
+
+/* The instruction's function. Processes with the same name count together. */
+static void set_symbol(struct unc_key *key, struct unc_tasks *tasks, const struct unc_load *load,
+		       const char **name)
+{
+	uint32_t object;
+	uint64_t offset, start;
+
+	key->place = load->ip;
+	if (!unc_tasks_map(tasks, load->pid, load->ip, load->time, &object, &offset))
+		return;
+	key->object = object + 1;
+	key->place = offset;
+	*name = unc_tasks_symbol(tasks, load->pid, object, offset, &start);
+	if (!*name)
+		return;
+	key->symbol = 1;
+	key->place = start;
+}
+
+/* False: the sample has not the fields that the key is made of. */
+static bool make_key(enum uncore_latency_by by, struct unc_tasks *tasks,
+		     const struct unc_load *load, struct unc_key *key, const char **symbol)
+{
+	bool of_thread = by == UNCORE_LATENCY_BY_THREAD;
+
+	memset(key, 0, sizeof(*key));
+	key->pid = key->tid = -1;
+	if (!(load->has & UNC_LOAD_TASK))
+		return false;
+	snprintf(key->process, sizeof(key->process), "%s",
+		 unc_tasks_name(tasks, of_thread ? load->tid : load->pid, load->time));
+	if (by == UNCORE_LATENCY_BY_SYMBOL) {
+		if (load->has & UNC_LOAD_IP)
+			set_symbol(key, tasks, load, symbol);
+		return load->has & UNC_LOAD_IP;
+	}
+	key->pid = load->pid;
+	if (of_thread)
+		key->tid = load->tid;
+	if (by == UNCORE_LATENCY_BY_ADDRESS) {
+		key->place = load->address >> UNC_PAGE_BITS << UNC_PAGE_BITS;
+		return load->has & UNC_LOAD_ADDRESS;
+	}
+	return true;
+}
+
+int unc_keys_add(struct unc_keys *k, struct unc_tasks *tasks, const struct unc_load *load)
+{
+	struct unc_key_sum *sum = NULL;
+	const char *symbol = NULL;
+	struct unc_key key;
+
+	if (!make_key(k->by, tasks, load, &key, &symbol)) {
+		k->unknown++;
+		sum = &k->rest;
+	} else {
+		if (4 * (k->count + 1) > 3 * k->room && k->room < 2 * UNC_KEYS_MOST && grow(k) < 0)
+			return -ENOMEM;
+		sum = place_of(k->items, k->room, &key);
+		if (!sum->samples && k->count == UNC_KEYS_MOST)
+			sum = &k->rest;
+	}
+	if (sum != &k->rest && !sum->samples) {
+		sum->key = key;
+		sum->symbol = symbol;
+		k->count++;
+	}
+	sum->samples++;
+	sum->clocks += load->latency;
+	sum->by_source[load->source]++;
+	sum->bins[unc_ibs_bin(load->latency)]++;
+	return 0;
+}
+
+void unc_keys_clear(struct unc_keys *k)
+{
+	if (k->items)
+		memset(k->items, 0, k->room * sizeof(*k->items));
+	k->count = 0;
+	k->unknown = 0;
+	k->rest = (struct unc_key_sum){0};
+}
+
+void unc_keys_finish(struct unc_keys *k)
+{
+	free(k->items);
+}
+
+void unc_keys_merge(struct unc_key_sum *into, const struct unc_key_sum *from)
+{
+	into->samples += from->samples;
+	into->clocks += from->clocks;
+	for (size_t i = 0; i < UNC_IBS_SOURCES; i++)
+		into->by_source[i] += from->by_source[i];
+	for (size_t i = 0; i < UNCORE_LATENCY_BINS; i++)
+		into->bins[i] += from->bins[i];
+}

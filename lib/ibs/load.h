@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/* A sampled load: where its data came from, and how long that took. */
+#ifndef UNC_IBS_LOAD_H
+#define UNC_IBS_LOAD_H
+
+#include "base/text.h"
+#include "uncore.h"
+
+/* The width of the field; longer latencies have this value, too. */
+#define UNC_IBS_LATENCY_MAX 0xffff
+
+/* The data source of a load that missed the first cache of the core, from the nearest to the
+ * farthest. */
+enum unc_ibs_source {
+	UNC_IBS_L2,
+	UNC_IBS_COMPLEX,     /* since Zen 4: L3, or another core of the complex */
+	UNC_IBS_NODE_CACHES, /* before Zen 4: some cache of the node */
+	UNC_IBS_NEAR_CACHE,  /* since Zen 4: a cache of another complex */
+	UNC_IBS_FAR_CACHE,
+	UNC_IBS_LOCAL_DRAM,
+	UNC_IBS_REMOTE_DRAM,
+	UNC_IBS_LOCAL_SLOW,
+	UNC_IBS_REMOTE_SLOW,
+	UNC_IBS_LOCAL_EXTENSION,
+	UNC_IBS_REMOTE_EXTENSION,
+	UNC_IBS_PEER,
+	UNC_IBS_IO,
+	UNC_IBS_PENDING, /* an earlier miss had requested the line */
+	UNC_IBS_UNKNOWN,
+	UNC_IBS_SOURCES
+};
+
+/* Fields of a sampled load that are valid. */
+#define UNC_LOAD_TASK 1u
+#define UNC_LOAD_IP 2u
+#define UNC_LOAD_ADDRESS 4u
+
+/* A sampled load with a miss, whichever hardware has sampled it. */
+struct unc_load {
+	enum unc_ibs_source source;
+	unsigned latency; /* core clocks */
+	unsigned has;     /* UNC_LOAD_... */
+	int pid, tid;
+	uint64_t ip, address; /* of the instruction; of the data */
+	uint64_t time;        /* of perf's clock; UINT64_MAX: not known */
+};
+
+const char *unc_ibs_source_name(enum unc_ibs_source source);
+/* UNCORE_LATENCY_FROM_...: what kind of place it is; 0: none of these. */
+unsigned unc_ibs_source_class(enum unc_ibs_source source);
+
+/* The bin of a latency: uncore_latency_bin(). */
+size_t unc_ibs_bin(unsigned latency);
+
+#endif

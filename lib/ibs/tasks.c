@@ -1,0 +1,475 @@
+/* SPDX-License-Identifier: MIT */
+/* What perf's records say about tasks, in the order of time: one list for each thread. A question
+ * goes back through the list from the time of the sample, and to the parent where it begins. */
+#define _GNU_SOURCE
+#include "ibs/tasks.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#ifndef PERF_RECORD_MISC_MMAP_BUILD_ID /* Linux 5.12 */
+#define PERF_RECORD_MISC_MMAP_BUILD_ID (1 << 14)
+#endif
+
+#define PARENTS_MOST 64 /* a list of parents may be a circle in a broken recording */
+#define INDEX_SIZE (2 * UNC_OBJECTS_MOST)
+#define KERNEL_NAMES_MOST ((size_t)64 << 20)
+
+enum kind { NAME, PARENT, MAP };
+
+struct event {
+	uint64_t time;
+	uint32_t kind;
+	uint32_t object; /* MAP; NAME: 1 if it was an exec */
+	union {
+		char name[UNC_TASK_NAME];
+		int parent;
+		struct {
+			uint64_t start, end, offset;
+		} map;
+	};
+};
+
+struct unc_task {
+	int tid;
+	bool used, looked; /* looked: /proc has been read */
+	struct event *events;
+	size_t count, room;
+};
+
+/* ---- tables ---- */
+
+static size_t hash(const void *bytes, size_t size)
+{
+	const unsigned char *at = bytes;
+	uint64_t h = UINT64_C(0xcbf29ce484222325);
+
+	for (size_t i = 0; i < size; i++)
+		h = (h ^ at[i]) * UINT64_C(0x100000001b3);
+	return (size_t)(h ^ h >> 32);
+}
+
+/* The place of the task in the table, or where it would be. */
+static struct unc_task *place_of(struct unc_task *items, size_t room, int tid)
+{
+	size_t i = hash(&tid, sizeof(tid)) & (room - 1);
+
+	while (items[i].used && items[i].tid != tid)
+		i = (i + 1) & (room - 1);
+	return &items[i];
+}
+
+static int grow(struct unc_tasks *t)
+{
+	size_t room = t->room ? 2 * t->room : 256;
+	struct unc_task *items = calloc(room, sizeof(*items));
+
+	if (!items)
+		return -ENOMEM;
+	for (size_t i = 0; i < t->room; i++)
+		if (t->items[i].used)
+			*place_of(items, room, t->items[i].tid) = t->items[i];
+	free(t->items);
+	t->items = items;
+	t->room = room;
+	return 0;
+}
+
+static struct unc_task *find_task(struct unc_tasks *t, int tid)
+{
+	struct unc_task *task = t->room ? place_of(t->items, t->room, tid) : NULL;
+
+	return task && task->used ? task : NULL;
+}
+
+/* NULL: no memory, or no room. */
+static struct unc_task *make_task(struct unc_tasks *t, int tid)
+{
+	struct unc_task *task = find_task(t, tid);
+
+	if (task)
+		return task;
+	if (t->count == UNC_TASKS_MOST || (4 * (t->count + 1) > 3 * t->room && grow(t) < 0))
+		return NULL;
+	task = place_of(t->items, t->room, tid);
+	*task = (struct unc_task){.tid = tid, .used = true};
+	t->count++;
+	return task;
+}
+
+/* Inserts it behind those of the same time. */
+static int add_event(struct unc_tasks *t, int tid, const struct event *event)
+{
+	struct unc_task *task = make_task(t, tid);
+	size_t at;
+
+	if (!task || t->events == UNC_TASK_EVENTS_MOST) {
+		t->dropped++;
+		return 0;
+	}
+	if (task->count == task->room) {
+		size_t room = task->room ? 2 * task->room : 4;
+		struct event *events = realloc(task->events, room * sizeof(*events));
+
+		if (!events)
+			return -ENOMEM;
+		task->events = events;
+		task->room = room;
+	}
+	for (at = task->count; at && task->events[at - 1].time > event->time; at--)
+		task->events[at] = task->events[at - 1];
+	task->events[at] = *event;
+	task->count++;
+	t->events++;
+	return 0;
+}
+
+/* ---- objects ---- */
+
+static bool is_object(const struct unc_object *a, const struct unc_object *b)
+{
+	return a->inode == b->inode && a->build_id_size == b->build_id_size &&
+	       memcmp(a->build_id, b->build_id, a->build_id_size) == 0 &&
+	       strcmp(a->path, b->path) == 0;
+}
+
+/* The number of the object, which is made if there is none. The path is copied. */
+static int intern(struct unc_tasks *t, const struct unc_object *object, uint32_t *number)
+{
+	struct unc_object copy = *object;
+	size_t i = hash(copy.path, strlen(copy.path)) % INDEX_SIZE;
+
+	if (!t->index)
+		t->index = calloc(INDEX_SIZE, sizeof(*t->index));
+	if (!t->index)
+		return -ENOMEM;
+	while (t->index[i] && !is_object(&t->objects[t->index[i] - 1], object))
+		i = (i + 1) % INDEX_SIZE;
+	if (!t->index[i] && t->object_count == UNC_OBJECTS_MOST) {
+		t->dropped++;
+		return -ENOSPC;
+	}
+	if (!t->index[i]) {
+		copy.path = strdup(object->path);
+		if (!copy.path || UNC_ADD(&t->objects, &t->object_count, &copy) < 0) {
+			free(copy.path);
+			return -ENOMEM;
+		}
+		t->index[i] = (uint32_t)t->object_count;
+	}
+	*number = t->index[i] - 1;
+	return 0;
+}
+
+static int add_map(struct unc_tasks *t, int pid, struct event *event, struct unc_object *object)
+{
+	static char kernel[] = "[kernel]", anonymous[] = "[anonymous]";
+	int ret;
+
+	if (strncmp(object->path, "[kernel.kallsyms]", 17) == 0) {
+		object->path = kernel;
+		event->map.offset = event->map.start; /* the place of a symbol in the kernel */
+	} else if (!object->path[0] || strncmp(object->path, "//anon", 6) == 0) {
+		object->path = anonymous;
+	}
+	ret = intern(t, object, &event->object);
+	if (ret == 0)
+		ret = add_event(t, pid, event);
+	return ret == -ENOSPC ? 0 : ret;
+}
+
+/* ---- perf's records ---- */
+
+static uint64_t long_at(const char *payload, size_t at)
+{
+	uint64_t value;
+
+	memcpy(&value, payload + at, sizeof(value));
+	return value;
+}
+
+static int int_at(const char *payload, size_t at)
+{
+	int value;
+
+	memcpy(&value, payload + at, sizeof(value));
+	return value;
+}
+
+/* The second kind has the file's inode, or its build id, between the place and the path. */
+static int add_mmap(struct unc_tasks *t, const struct perf_event_header *h, const char *payload,
+		    size_t size, uint64_t time)
+{
+	size_t name = h->type == PERF_RECORD_MMAP2 ? 64 : 32;
+	char path[4096];
+	struct unc_object object = {.path = path};
+	struct event event = {.time = time, .kind = MAP};
+
+	if (size < name)
+		return 0;
+	event.map.start = long_at(payload, 8);
+	event.map.end = event.map.start + long_at(payload, 16);
+	event.map.offset = long_at(payload, 24);
+	snprintf(path, sizeof(path), "%.*s", (int)(size - name), payload + name);
+	if (event.map.end < event.map.start)
+		return 0;
+	if (h->type == PERF_RECORD_MMAP2 && h->misc & PERF_RECORD_MISC_MMAP_BUILD_ID) {
+		object.build_id_size = (unsigned char)payload[32] % (UNC_BUILD_ID_MOST + 1);
+		memcpy(object.build_id, payload + 36, object.build_id_size);
+	} else if (h->type == PERF_RECORD_MMAP2) {
+		object.inode = long_at(payload, 40);
+	}
+	return add_map(t, int_at(payload, 0), &event, &object);
+}
+
+int unc_tasks_add(struct unc_tasks *t, const struct perf_event_header *h, const char *payload,
+		  size_t size, uint64_t time)
+{
+	struct event event = {.time = time};
+
+	switch (h->type) {
+	case PERF_RECORD_MMAP:
+	case PERF_RECORD_MMAP2:
+		return add_mmap(t, h, payload, size, time);
+	case PERF_RECORD_COMM:
+		if (size < 8)
+			return 0;
+		event.kind = NAME;
+		event.object = (h->misc & PERF_RECORD_MISC_COMM_EXEC) != 0;
+		snprintf(event.name, sizeof(event.name), "%.*s", (int)(size - 8), payload + 8);
+		return add_event(t, int_at(payload, 4), &event);
+	case PERF_RECORD_FORK:
+		if (size < 16)
+			return 0;
+		event.kind = PARENT;
+		event.parent = int_at(payload, 12);
+		return add_event(t, int_at(payload, 8), &event);
+	default:
+		return 0;
+	}
+}
+
+/* ---- /proc, for tasks that ran before ---- */
+
+/* A line is "START-END PERMISSIONS OFFSET MAJOR:MINOR INODE   PATH". */
+static int add_proc_map(struct unc_tasks *t, int pid, char *line)
+{
+	struct event event = {.kind = MAP};
+	struct unc_object object = {0};
+	const char *at = line;
+	uint64_t unused;
+
+	if (!unc_take_digits(&at, 16, 16, &event.map.start) || *at++ != '-' ||
+	    !unc_take_digits(&at, 16, 16, &event.map.end) || strlen(at) < 6 || at[3] != 'x')
+		return 0;
+	at += 6;
+	if (!unc_take_digits(&at, 16, 16, &event.map.offset) || *at++ != ' ' ||
+	    !unc_take_digits(&at, 16, 8, &unused) || *at++ != ':' ||
+	    !unc_take_digits(&at, 16, 8, &unused) || *at++ != ' ' ||
+	    !unc_take_digits(&at, 10, 20, &object.inode))
+		return 0;
+	object.path = line + (at - line) + strspn(at, " ");
+	return add_map(t, pid, &event, &object);
+}
+
+static void read_proc(struct unc_tasks *t, int tid)
+{
+	struct event name = {.kind = NAME};
+	struct unc_task *task = make_task(t, tid);
+	char *text = NULL, *rest;
+	int ret;
+
+	if (!task)
+		return;
+	task->looked = true;
+	if (unc_root_read_line(t->root, UNC_PATH("proc/%d/comm", tid), &text) == 0) {
+		snprintf(name.name, sizeof(name.name), "%s", text);
+		add_event(t, tid, &name);
+	}
+	free(text);
+	text = NULL;
+	ret = unc_root_read(t->root, UNC_PATH("proc/%d/maps", tid), &text);
+	t->refused += ret == -EACCES || ret == -EPERM;
+	rest = text;
+	while (ret == 0 && rest) {
+		char *line = strsep(&rest, "\n");
+
+		add_proc_map(t, tid, line);
+	}
+	free(text);
+}
+
+/* ---- questions ---- */
+
+/* Goes back in a task's list from this time. Stops at the parent, and before an exec when a mapping
+ * is looked for. NULL: nothing. `address` is NULL when a name is looked for. */
+static const struct event *search(const struct unc_task *task, uint64_t time,
+				  const uint64_t *address)
+{
+	size_t i = task->count;
+
+	while (i && task->events[i - 1].time > time)
+		i--;
+	while (i--) {
+		const struct event *e = &task->events[i];
+
+		if (e->kind == PARENT || (e->kind == NAME && !address))
+			return e;
+		if (e->kind == NAME && e->object)
+			return NULL;
+		if (e->kind == MAP && address && *address >= e->map.start && *address < e->map.end)
+			return e;
+	}
+	return NULL;
+}
+
+static const struct event *search_all(struct unc_tasks *t, int tid, uint64_t time,
+				      const uint64_t *address)
+{
+	for (int depth = 0; depth < PARENTS_MOST; depth++) {
+		struct unc_task *task = find_task(t, tid);
+		const struct event *e = task ? search(task, time, address) : NULL;
+
+		if (!e && t->live && tid > 0 && !(task && task->looked)) {
+			read_proc(t, tid);
+			task = find_task(t, tid);
+			e = task ? search(task, time, address) : NULL;
+		}
+		if (!e || e->kind != PARENT)
+			return e;
+		time = e->time;
+		tid = e->parent;
+	}
+	return NULL;
+}
+
+const char *unc_tasks_name(struct unc_tasks *t, int tid, uint64_t time)
+{
+	const struct event *e = tid ? search_all(t, tid, time, NULL) : NULL;
+
+	if (tid == 0)
+		return "[idle]";
+	return e ? e->name : "";
+}
+
+bool unc_tasks_map(struct unc_tasks *t, int pid, uint64_t address, uint64_t time, uint32_t *object,
+		   uint64_t *offset)
+{
+	static char path[] = "[kernel]";
+	const struct unc_object kernel = {.path = path};
+	bool of_kernel = address >> 63; /* on x86-64 and arm64 */
+	const struct event *e = search_all(t, of_kernel ? UNC_TASK_KERNEL : pid, time, &address);
+
+	if (e) {
+		*object = e->object;
+		*offset = address - e->map.start + e->map.offset;
+		return true;
+	}
+	*offset = address;
+	return of_kernel && intern(t, &kernel, object) == 0;
+}
+
+/* ---- symbols ---- */
+
+static int read_kernel(struct unc_tasks *t, struct unc_symbols *into)
+{
+	int fd = t->live ? unc_root_open_file(t->root, "proc/kallsyms", O_RDONLY) : -ENOENT;
+	char *text = NULL;
+	size_t size = 0;
+	int ret = fd < 0 ? fd : unc_read_fd(fd, KERNEL_NAMES_MOST, &text, &size);
+
+	if (fd >= 0)
+		close(fd);
+	return ret < 0 ? ret : unc_symbols_kernel(into, text, size);
+}
+
+/* Whether the file is the one that was mapped: by its build id, otherwise by its inode. */
+static bool is_same(const struct unc_tasks *t, const struct unc_object *o,
+		    const struct unc_symbols *found, const struct stat *st)
+{
+	if (o->build_id_size)
+		return found->build_id_size == o->build_id_size &&
+		       memcmp(found->build_id, o->build_id, o->build_id_size) == 0;
+	return o->inode && o->inode == st->st_ino && (!t->newest || st->st_mtime <= t->newest);
+}
+
+static void read_symbols(struct unc_tasks *t, int pid, struct unc_object *o)
+{
+	struct unc_symbols found = {0};
+	struct unc_bytes bytes = {.fd = -1};
+	struct stat st;
+
+	o->read = true;
+	if (!t->root)
+		return;
+	if (strcmp(o->path, "[kernel]") == 0)
+		read_kernel(t, &o->symbols);
+	if (o->path[0] != '/')
+		return;
+	/* O_NONBLOCK: the path may be a FIFO by now. The process may see other files than we do. */
+	if (t->live)
+		bytes.fd = unc_root_open_file(t->root, UNC_PATH("proc/%d/root%s", pid, o->path),
+					      O_RDONLY | O_NONBLOCK);
+	if (bytes.fd < 0)
+		bytes.fd = unc_root_open_file(t->root, o->path + 1, O_RDONLY | O_NONBLOCK);
+	if (bytes.fd < 0)
+		return;
+	if (fstat(bytes.fd, &st) == 0 && S_ISREG(st.st_mode)) {
+		bytes.size = (uint64_t)st.st_size;
+		unc_symbols_read(&found, &bytes);
+		if (is_same(t, o, &found, &st)) {
+			o->symbols = found;
+			found = (struct unc_symbols){0};
+		} else {
+			t->changed += o->inode || o->build_id_size;
+		}
+	}
+	unc_symbols_finish(&found);
+	close(bytes.fd);
+}
+
+const char *unc_tasks_symbol(struct unc_tasks *t, int pid, uint32_t object, uint64_t offset,
+			     uint64_t *start)
+{
+	struct unc_object *o = &t->objects[object];
+	const struct unc_symbol *symbol;
+	uint64_t address = offset;
+
+	if (!o->read)
+		read_symbols(t, pid, o);
+	/* Symbols of a module are in the places of its parts, which are not known here. */
+	if (o->path[0] == '/' && !unc_symbols_address(&o->symbols, offset, &address))
+		return NULL;
+	symbol = unc_symbols_find(&o->symbols, address);
+	if (!symbol)
+		return NULL;
+	*start = symbol->start;
+	return unc_symbols_name(&o->symbols, symbol);
+}
+
+/* Without nodes to move to, the call says where the page is. */
+int unc_tasks_node(const struct unc_tasks *t, int pid, uint64_t address)
+{
+	uint64_t page = address;
+	int node = -1;
+
+	if (!t->live || pid <= 0 || address >> 63 ||
+	    syscall(SYS_move_pages, pid, 1UL, &page, NULL, &node, 0) != 0)
+		return -1;
+	return node >= 0 ? node : -1;
+}
+
+void unc_tasks_finish(struct unc_tasks *t)
+{
+	for (size_t i = 0; i < t->room; i++)
+		free(t->items[i].events);
+	free(t->items);
+	for (size_t i = 0; i < t->object_count; i++) {
+		free(t->objects[i].path);
+		unc_symbols_finish(&t->objects[i].symbols);
+	}
+	free(t->objects);
+	free(t->index);
+}

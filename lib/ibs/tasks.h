@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/* Processes and threads of sampled loads: their names, and what is mapped where, at the time of a
+ * sample. From perf's records (COMM, FORK, MMAP, MMAP2), and on the running machine also from /proc
+ * for tasks that ran before. */
+#ifndef UNC_TASKS_H
+#define UNC_TASKS_H
+
+#include "ibs/symbols.h"
+#include "machine/root.h"
+
+#include <linux/perf_event.h>
+
+/* As the kernel has them (TASK_COMM_LEN). */
+#define UNC_TASK_NAME 16
+/* The process under which the kernel's own mappings are recorded. */
+#define UNC_TASK_KERNEL (-1)
+
+/* Limits; what is beyond is counted in `dropped`. */
+#define UNC_TASKS_MOST ((size_t)1 << 17)
+#define UNC_TASK_EVENTS_MOST ((size_t)1 << 20)
+#define UNC_OBJECTS_MOST ((size_t)1 << 13)
+
+/* A file that is mapped, or a part of the kernel. */
+struct unc_object {
+	char *path; /* or "[kernel]", "[anonymous]" ... */
+	uint64_t inode;
+	unsigned char build_id[UNC_BUILD_ID_MOST];
+	size_t build_id_size;
+	bool read; /* `symbols` are tried, once */
+	struct unc_symbols symbols;
+};
+
+struct unc_tasks {
+	/* Set by the caller: */
+	const struct unc_root *root; /* of /proc, and of files with symbols; NULL: none */
+	bool live;                   /* the tasks are those of the running machine */
+	int64_t newest; /* files modified later (seconds) are not those recorded; 0: any */
+	/* Inside: */
+	struct unc_task *items; /* a table with open addressing; `room` is a power of two */
+	size_t count, room;
+	struct unc_object *objects;
+	size_t object_count;
+	uint32_t *index; /* of the objects: a table with open addressing, number + 1 */
+	size_t events;
+	/* Results: */
+	uint64_t dropped; /* records for which there was no room */
+	uint64_t refused; /* processes whose maps may not be read */
+	uint64_t changed; /* objects whose file is not the recorded one */
+};
+
+/* Adds a record; other kinds than those above are ignored. `size`: of the payload, without the
+ * fields of the sample at its end. `time` 0: before all samples. -ENOMEM. */
+int unc_tasks_add(struct unc_tasks *t, const struct perf_event_header *h, const char *payload,
+		  size_t size, uint64_t time);
+void unc_tasks_finish(struct unc_tasks *t);
+
+/* The name of a thread (of the process, if it is the first one); "" if it is not known. Borrowed
+ * until the next call. */
+const char *unc_tasks_name(struct unc_tasks *t, int tid, uint64_t time);
+/* What is mapped at the address: the object's number and the place in it. False: not known. */
+bool unc_tasks_map(struct unc_tasks *t, int pid, uint64_t address, uint64_t time, uint32_t *object,
+		   uint64_t *offset);
+/* The symbol at this place of an object; NULL: not known. *start: its address in the object. `pid`:
+ * a process that has mapped it. */
+const char *unc_tasks_symbol(struct unc_tasks *t, int pid, uint32_t object, uint64_t offset,
+			     uint64_t *start);
+/* The NUMA node of a page of a process that runs; -1: not known. */
+int unc_tasks_node(const struct unc_tasks *t, int pid, uint64_t address);
+
+#endif
