@@ -1167,6 +1167,8 @@ void uncore_latency_clear(struct uncore_latency *l);
 size_t uncore_latency_count(const struct uncore_latency *l);
 const struct uncore_latency_row *uncore_latency_at(const struct uncore_latency *l, size_t i);
 const struct uncore_latency_counts *uncore_latency_total(const struct uncore_latency *l);
+/* What the latencies are ("core clocks from ..."). */
+const char *uncore_latency_about(const struct uncore_latency *l);
 /* A remark on the selection of samples ("only loads that missed the L3"), or NULL. */
 const char *uncore_latency_note(const struct uncore_latency *l);
 

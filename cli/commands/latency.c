@@ -15,8 +15,9 @@
 #define TOP 20
 
 struct latency_options {
-	struct stat_options stat;
-	bool ibs;
+	struct stat_options stat; /* first: the offsets of its options are from there */
+	bool ibs;                 /* or spe */
+	bool spe;
 	uint64_t least; /* core clocks; 0: any */
 	const char *input;
 	const char *by, *from; /* as written */
@@ -45,6 +46,8 @@ static const struct choice places[] = {
 static const struct cli_option options[] = {
 	{"ibs", NULL, "Sample loads with AMD's IBS, and print their distribution", 0, 1,
 	 OPTION_FLAG, AT(ibs)},
+	{"spe", NULL, "The same from a recording of Arm's SPE, see --input", 0, 1, OPTION_FLAG,
+	 AT(spe)},
 	{"min-latency", "CYCLES", "With --ibs: only latencies of CYCLES or more", 0, 1,
 	 OPTION_COUNT, AT(least)},
 	{"input", "FILE", "With --ibs: samples of perf record -e ibs_op// --raw-samples", 0, 1,
@@ -89,7 +92,7 @@ static unsigned choose(const struct choice *of, const char *option, const char *
 static void check_keys(struct latency_options *o, struct argp_state *state)
 {
 	if (!o->ibs && (o->by || o->from || o->top))
-		argp_error(state, "--by, --from and --top need --ibs");
+		argp_error(state, "--by, --from and --top need --ibs or --spe");
 	if (o->by)
 		o->key = choose(keys, "by", o->by, state);
 	if (o->from)
@@ -105,8 +108,12 @@ static void check(void *into, struct argp_state *state)
 	struct latency_options *o = into;
 	const struct output *output = o->stat.print.output;
 
+	if (o->spe && !o->input)
+		argp_error(state, "--spe needs --input: SPE is read from recordings only, see "
+				  "uncore-latency(1)");
+	o->ibs = o->ibs || o->spe;
 	if (!o->ibs && (o->least || o->input))
-		argp_error(state, "--min-latency and --input need --ibs");
+		argp_error(state, "--min-latency and --input need --ibs or --spe");
 	if (o->ibs && has_more(&o->stat))
 		argp_error(state, "--ibs samples the loads of all CPUs together: beside -I, "
 				  "--interval-count, --timeout and the output it takes no options "
@@ -139,10 +146,6 @@ struct run {
 	double seconds;     /* its length; NaN: a recording */
 	size_t keys;        /* lines of keys; 0: by source only */
 };
-
-static const char about[] =
-	"Core clocks from the miss of the first data cache to the data, of sampled loads; not the "
-	"average latency of memory: loads that hit, stores, prefetches and DMA are not included";
 
 /* ---- text ---- */
 
@@ -366,7 +369,7 @@ static void print_text(const struct run *r, struct buffer *to)
 	if (r->windows)
 		buffer_puts(to, "\n");
 	put_head(r, to);
-	buffer_wrap(to, 0, text_columns(), about);
+	buffer_wrap(to, 0, text_columns(), uncore_latency_about(r->samples));
 	buffer_puts(to, "\n");
 	if (!uncore_latency_count(r->samples))
 		buffer_puts(to, "No sampled load had such a miss.\n");
@@ -512,7 +515,7 @@ static void print_record(struct run *r)
 		{"source", value_text(r->source)},
 		{"kind", value_text("latency")},
 		{"unit", value_text("cycles")},
-		{"about", value_text(about)},
+		{"about", value_text(uncore_latency_about(r->samples))},
 		{"note", value_text(uncore_latency_note(r->samples))},
 		{"least", value_count(r->o->least)},
 		{"ops", value_count(c->samples)},

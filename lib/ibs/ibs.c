@@ -2,6 +2,7 @@
 /* Sampled ops: decodes records, counts loads by data source and latency, reads recordings of
  * perf. */
 #include "ibs/ibs.h"
+#include "ibs/spe.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -204,16 +205,95 @@ static int add_sample(struct unc_ibs *ibs, const struct unc_ibs_layout *layout, 
 	return add_op(ibs, &op, &load);
 }
 
-/* Takes the next record's header. */
-static int next_record(const char *at, size_t left, struct perf_event_header *h,
+/* ---- what SPE has written, in recordings ---- */
+
+/* Records that perf itself adds: linux tools/lib/perf/include/perf/event.h. */
+enum { RECORD_AUXTRACE = 71, RECORD_TIME_CONV = 79 };
+
+struct auxtrace {
+	uint64_t size, offset, reference;
+	uint32_t number;
+	int32_t tid; /* -1: of a CPU */
+	uint32_t cpu, reserved;
+};
+
+/* How a timer's ticks become perf's time; `mult` 0: not known. */
+struct clock {
+	uint64_t shift, mult, zero;
+};
+
+static uint64_t time_of(const struct clock *c, uint64_t ticks)
+{
+	uint64_t whole = ticks >> c->shift;
+	uint64_t part = ticks & ((UINT64_C(1) << c->shift) - 1);
+
+	return c->zero + whole * c->mult + (part * c->mult >> c->shift);
+}
+
+static int add_spe_record(struct unc_ibs *ibs, struct unc_spe_record *r, const struct clock *clock)
+{
+	struct uncore_latency_counts *c = &ibs->counts;
+
+	c->samples++;
+	c->loads += r->load;
+	c->unusable += r->load && r->miss && !r->latency;
+	if (!r->load || !r->miss || !r->latency)
+		return 0;
+	r->of.time = r->timed && clock->mult ? time_of(clock, r->of.time) : UINT64_MAX;
+	if (ibs->tasks && r->of.tid >= 0)
+		r->of.pid = unc_tasks_process(ibs->tasks, r->of.tid);
+	if (r->of.pid >= 0)
+		r->of.has |= UNC_LOAD_TASK;
+	return unc_ibs_add_load(ibs, &r->of);
+}
+
+static int add_auxtrace(struct unc_ibs *ibs, const struct unc_ibs_layout *layout,
+			const struct clock *clock, const char *record, size_t size)
+{
+	const char *at = record + sizeof(struct perf_event_header) + sizeof(struct auxtrace);
+	size_t left = size - (size_t)(at - record), used;
+	bool broken = false;
+	struct auxtrace a;
+	int ret = 0;
+
+	memcpy(&a, record + sizeof(struct perf_event_header), sizeof(a));
+	ibs->spe = true;
+	while (left && ret == 0) {
+		struct unc_spe_record r;
+
+		used = unc_spe_take(at, left, layout->midr, &r);
+		if (used == 0)
+			break;
+		ibs->counts.broken += r.broken && !broken; /* once for all bytes in a row */
+		broken = r.broken;
+		if (!r.context)
+			r.of.tid = a.tid;
+		if (!broken)
+			ret = add_spe_record(ibs, &r, clock);
+		at += used;
+		left -= used;
+	}
+	return ret;
+}
+
+/* Takes the next record's header, and the size of the record with the data behind it. */
+static int next_record(const char *at, size_t left, struct perf_event_header *h, size_t *size,
 		       struct unc_error *e)
 {
+	uint64_t data = 0;
+
 	if (left < sizeof(*h))
 		return unc_fail(e, EBADMSG, "the last record is cut off");
 	memcpy(h, at, sizeof(*h));
 	if (h->size < sizeof(*h) || h->size > left)
 		return unc_fail(e, EBADMSG, "a record of %u bytes where %zu are left",
 				(unsigned)h->size, left);
+	if (h->type == RECORD_AUXTRACE && h->size >= sizeof(*h) + sizeof(struct auxtrace))
+		data = word_at(at + sizeof(*h), 0);
+	if (data > left - h->size)
+		return unc_fail(e, EBADMSG, "%llu bytes of SPE where %zu are left",
+				(unsigned long long)data, left - h->size);
+	*size = h->size + (size_t)data;
 	return 0;
 }
 
@@ -222,7 +302,7 @@ int unc_ibs_add_tasks(struct unc_ibs *ibs, const struct unc_ibs_layout *layout, 
 {
 	const char *at = records;
 	struct perf_event_header h;
-	size_t end_size = 0, time_at = 0;
+	size_t end_size = 0, time_at = 0, whole;
 	int ret = 0;
 
 	for (size_t i = 0; layout->all && i < sizeof(end_fields) / sizeof(*end_fields); i++) {
@@ -230,15 +310,15 @@ int unc_ibs_add_tasks(struct unc_ibs *ibs, const struct unc_ibs_layout *layout, 
 			time_at = end_size;
 		end_size += layout->type & end_fields[i] ? sizeof(uint64_t) : 0;
 	}
-	for (; size && ret == 0; at += h.size, size -= h.size) {
+	for (; size && ret == 0; at += whole, size -= whole) {
 		uint64_t time = 0;
 		size_t payload;
 
-		ret = next_record(at, size, &h, e);
+		ret = next_record(at, size, &h, &whole, e);
 		if (ret < 0)
 			return ret;
 		payload = h.size - sizeof(h);
-		if (h.type == PERF_RECORD_SAMPLE || payload < end_size)
+		if (h.type == PERF_RECORD_SAMPLE || h.type == RECORD_AUXTRACE || payload < end_size)
 			continue;
 		if (end_size && layout->type & PERF_SAMPLE_TIME)
 			time = word_at(at + h.size - end_size + time_at, 0);
@@ -247,18 +327,37 @@ int unc_ibs_add_tasks(struct unc_ibs *ibs, const struct unc_ibs_layout *layout, 
 	return ret == -ENOMEM ? unc_nomem(e) : ret;
 }
 
+/* Records that only recordings of SPE have. */
+static int add_of_spe(struct unc_ibs *ibs, const struct unc_ibs_layout *layout, struct clock *clock,
+		      const struct perf_event_header *h, const char *at, size_t size)
+{
+	const char *payload = at + sizeof(*h);
+
+	if (h->type == RECORD_AUXTRACE && h->size >= sizeof(*h) + sizeof(struct auxtrace))
+		return add_auxtrace(ibs, layout, clock, at, size);
+	if (h->type == RECORD_TIME_CONV && h->size >= sizeof(*h) + 24 && word_at(payload, 0) < 64)
+		*clock = (struct clock){word_at(payload, 0), word_at(payload, 1),
+					word_at(payload, 2)};
+	/* The kernel had no room for samples: the number is not known. */
+	if (h->type == PERF_RECORD_AUX && h->size >= sizeof(*h) + 24)
+		ibs->counts.lost += word_at(payload, 2) & PERF_AUX_FLAG_TRUNCATED;
+	return 0;
+}
+
 int unc_ibs_add(struct unc_ibs *ibs, const struct unc_ibs_layout *layout, const void *records,
 		size_t size, struct unc_error *e)
 {
 	const char *at = records;
 	struct perf_event_header h;
+	struct clock clock = {0};
+	size_t whole;
 
-	for (; size; at += h.size, size -= h.size) {
-		int ret = next_record(at, size, &h, e);
+	for (; size; at += whole, size -= whole) {
+		int ret = next_record(at, size, &h, &whole, e);
 
 		if (ret < 0)
 			return ret;
-		if (h.type == PERF_RECORD_SAMPLE)
+		if (h.type == PERF_RECORD_SAMPLE && !layout->spe)
 			ret = add_sample(ibs, layout, at + sizeof(h), h.size - sizeof(h));
 		else if (h.type == PERF_RECORD_LOST && h.size >= sizeof(h) + 16)
 			ibs->counts.lost += word_at(at + sizeof(h), 1);
@@ -266,6 +365,8 @@ int unc_ibs_add(struct unc_ibs *ibs, const struct unc_ibs_layout *layout, const 
 			ibs->counts.lost += word_at(at + sizeof(h), 0);
 		else if (h.type == PERF_RECORD_THROTTLE)
 			ibs->counts.throttled++;
+		else if (layout->spe)
+			ret = add_of_spe(ibs, layout, &clock, &h, at, whole);
 		if (ret < 0)
 			return unc_nomem(e);
 	}
@@ -275,7 +376,7 @@ int unc_ibs_add(struct unc_ibs *ibs, const struct unc_ibs_layout *layout, const 
 /* ---- recordings of perf: perf.data ---- */
 
 /* Numbers of the parts after the data, linux tools/perf/util/header.h. */
-enum { FEATURE_PMUS = 16, FEATURE_COMPRESSED = 27 };
+enum { FEATURE_CPUID = 9, FEATURE_PMUS = 16, FEATURE_COMPRESSED = 27 };
 
 struct section {
 	uint64_t offset, size;
@@ -334,11 +435,17 @@ static bool find_feature(const struct reader *r, unsigned bit, struct section *o
 	return take(r, at, out, sizeof(*out)) && is_inside(r, out);
 }
 
-/* Finds the type number that ibs_op had on the recorded machine. For each PMU there are its type,
- * the length of its name, and the name. */
-static int find_type(const struct reader *r, uint32_t *type)
+static bool begins(const struct reader *r, uint64_t at, uint32_t size, const char *text,
+		   size_t length)
 {
-	static const char ibs_op[] = "ibs_op";
+	return size >= length && memcmp(r->bytes + at, text, length) == 0;
+}
+
+/* Finds the type number that ibs_op, or arm_spe_0, had on the recorded machine. For each PMU there
+ * are its type, the length of its name, and the name. */
+static int find_type(const struct reader *r, uint32_t *type, bool *spe)
+{
+	static const char ibs_op[] = "ibs_op", arm_spe[] = "arm_spe_";
 	struct section s = {0};
 	uint32_t count, number, size;
 	uint64_t at;
@@ -352,12 +459,27 @@ static int find_type(const struct reader *r, uint32_t *type)
 		at += sizeof(number) + sizeof(size);
 		if (size > r->size - at)
 			break;
-		if (size < sizeof(ibs_op) || memcmp(r->bytes + at, ibs_op, sizeof(ibs_op)) != 0)
+		*spe = begins(r, at, size, arm_spe, strlen(arm_spe));
+		if (!*spe && !begins(r, at, size, ibs_op, sizeof(ibs_op)))
 			continue;
 		*type = number;
 		return 0;
 	}
-	return broken(r, "the machine had no PMU ibs_op");
+	return broken(r, "the machine had no PMU ibs_op or arm_spe_0");
+}
+
+/* The model of the CPU, which Arm's CPUs have as a hexadecimal number. */
+static uint64_t find_midr(const struct reader *r)
+{
+	char text[32] = "";
+	const char *digits = text + 2;
+	uint64_t midr = 0;
+	struct section s;
+
+	if (find_feature(r, FEATURE_CPUID, &s) && s.size >= 4 + sizeof(text) &&
+	    take(r, s.offset + 4, text, sizeof(text) - 1) && strncmp(text, "0x", 2) == 0)
+		unc_take_digits(&digits, 16, 16, &midr);
+	return midr;
 }
 
 /* Finds the raw data in samples of this type. All samples must have the same number of words before
@@ -404,9 +526,13 @@ static int find_event(const struct reader *r, uint32_t type, struct unc_ibs_file
 			out->layout.id_count = ids.size / sizeof(uint64_t);
 		}
 		out->layout.all = a.flags & FLAG_SAMPLE_ID_ALL;
+		if (out->layout.spe) {
+			out->layout.type = a.sample_type;
+			return 0;
+		}
 		return find_raw(r, a.sample_type, &out->layout);
 	}
-	return broken(r, "none of its events is one of ibs_op");
+	return broken(r, "none of its events is one of ibs_op or arm_spe_0");
 }
 
 int unc_ibs_file_parse(struct unc_ibs_file *out, const void *bytes, size_t size,
@@ -424,7 +550,9 @@ int unc_ibs_file_parse(struct unc_ibs_file *out, const void *bytes, size_t size,
 		return broken(&r, "its data is truncated or empty");
 	if (find_feature(&r, FEATURE_COMPRESSED, &s))
 		return broken(&r, "it is compressed; record without -z");
-	ret = find_type(&r, &type);
+	ret = find_type(&r, &type, &f.layout.spe);
+	if (ret == 0 && f.layout.spe)
+		f.layout.midr = find_midr(&r);
 	if (ret == 0)
 		ret = find_event(&r, type, &f);
 	if (ret < 0)

@@ -29,6 +29,7 @@ struct unc_ibs {
 	/* Set by the caller: */
 	unsigned least;          /* core clocks; shorter latencies are not counted */
 	unsigned from;           /* UNCORE_LATENCY_FROM_...; 0: all */
+	bool spe;                /* result: the samples are Arm's */
 	struct unc_tasks *tasks; /* NULL: */
 	struct unc_keys *keys;   /* sums by source only */
 	/* Results: */
@@ -47,6 +48,8 @@ struct unc_ibs_layout {
 	const void *ids;
 	size_t id_count;
 	uint64_t type; /* PERF_SAMPLE_...: the fields of a sample */
+	bool spe;      /* no samples, but what Arm's SPE has written, by a CPU of this model: */
+	uint64_t midr; /* 0: not known */
 	bool all;      /* other records end with fields of a sample, too */
 };
 

@@ -266,6 +266,12 @@ static int find_pmu(struct uncore *u, const struct uncore_pmu **out)
 		if (strcmp((*out)->name, "ibs_op") == 0 && !(*out)->broken)
 			return 0;
 	}
+	for (size_t i = 0; i < u->pmus.count; i++)
+		if (strncmp(u->pmus.items[i].name, "arm_spe_", 8) == 0)
+			return unc_fail(&u->error, EOPNOTSUPP,
+					"this CPU samples loads with SPE, which is read from "
+					"recordings only: perf record -a -e "
+					"arm_spe_0/load_filter=1,ts_enable=1/");
 	if (strncmp(cpu, "amd/", 4) != 0)
 		return unc_fail(&u->error, ENODEV,
 				"this CPU (%s) has no IBS: instruction-based sampling is AMD's",
@@ -398,6 +404,17 @@ const struct uncore_latency_row *uncore_latency_at(const struct uncore_latency *
 const struct uncore_latency_counts *uncore_latency_total(const struct uncore_latency *l)
 {
 	return &l->ibs.counts;
+}
+
+const char *uncore_latency_about(const struct uncore_latency *l)
+{
+	if (l->ibs.spe)
+		return "Core clocks from the dispatch of a sampled load that missed the first data "
+		       "cache to its completion; not the average latency of memory: loads that "
+		       "hit, stores, prefetches and DMA are not included";
+	return "Core clocks from the miss of the first data cache to the data, of sampled loads; "
+	       "not the average latency of memory: loads that hit, stores, prefetches and DMA are "
+	       "not included";
 }
 
 const char *uncore_latency_note(const struct uncore_latency *l)

@@ -12,6 +12,11 @@ const char *unc_ibs_source_name(enum unc_ibs_source source)
 		[UNC_IBS_L2] = "L2 cache",
 		[UNC_IBS_COMPLEX] = "L3 or a core of the same complex",
 		[UNC_IBS_NODE_CACHES] = "L3 or another cache of the node",
+		[UNC_IBS_CORE] = "another core",
+		[UNC_IBS_CLUSTER] = "L3 or a core of the same cluster",
+		[UNC_IBS_SYSTEM_CACHE] = "system cache",
+		[UNC_IBS_PEER_CLUSTER] = "cache of another cluster",
+		[UNC_IBS_OTHER_SOCKET] = "another socket, cache or memory",
 		[UNC_IBS_NEAR_CACHE] = "cache of another core complex",
 		[UNC_IBS_FAR_CACHE] = "cache of another node",
 		[UNC_IBS_LOCAL_DRAM] = "local memory",
@@ -35,6 +40,10 @@ unsigned unc_ibs_source_class(enum unc_ibs_source source)
 	case UNC_IBS_L2:
 	case UNC_IBS_COMPLEX:
 	case UNC_IBS_NODE_CACHES:
+	case UNC_IBS_CORE:
+	case UNC_IBS_CLUSTER:
+	case UNC_IBS_SYSTEM_CACHE:
+	case UNC_IBS_PEER_CLUSTER:
 	case UNC_IBS_NEAR_CACHE:
 	case UNC_IBS_FAR_CACHE:
 		return UNCORE_LATENCY_FROM_CACHE;

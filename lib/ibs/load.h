@@ -13,9 +13,13 @@
  * farthest. */
 enum unc_ibs_source {
 	UNC_IBS_L2,
-	UNC_IBS_COMPLEX,     /* since Zen 4: L3, or another core of the complex */
-	UNC_IBS_NODE_CACHES, /* before Zen 4: some cache of the node */
-	UNC_IBS_NEAR_CACHE,  /* since Zen 4: a cache of another complex */
+	UNC_IBS_COMPLEX,      /* since Zen 4: L3, or another core of the complex */
+	UNC_IBS_NODE_CACHES,  /* before Zen 4: some cache of the node */
+	UNC_IBS_CORE,         /* these three of Arm's CPUs: another core, */
+	UNC_IBS_CLUSTER,      /* the L3 or a core of the cluster, */
+	UNC_IBS_SYSTEM_CACHE, /* the cache behind all clusters */
+	UNC_IBS_NEAR_CACHE,   /* since Zen 4: a cache of another complex */
+	UNC_IBS_PEER_CLUSTER, /* Arm */
 	UNC_IBS_FAR_CACHE,
 	UNC_IBS_LOCAL_DRAM,
 	UNC_IBS_REMOTE_DRAM,
@@ -23,6 +27,7 @@ enum unc_ibs_source {
 	UNC_IBS_REMOTE_SLOW,
 	UNC_IBS_LOCAL_EXTENSION,
 	UNC_IBS_REMOTE_EXTENSION,
+	UNC_IBS_OTHER_SOCKET, /* Arm: any cache or memory of it */
 	UNC_IBS_PEER,
 	UNC_IBS_IO,
 	UNC_IBS_PENDING, /* an earlier miss had requested the line */

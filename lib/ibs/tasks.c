@@ -33,7 +33,7 @@ struct event {
 };
 
 struct unc_task {
-	int tid;
+	int tid, pid;      /* pid -1: not known */
 	bool used, looked; /* looked: /proc has been read */
 	struct event *events;
 	size_t count, room;
@@ -94,7 +94,7 @@ static struct unc_task *make_task(struct unc_tasks *t, int tid)
 	if (t->count == UNC_TASKS_MOST || (4 * (t->count + 1) > 3 * t->room && grow(t) < 0))
 		return NULL;
 	task = place_of(t->items, t->room, tid);
-	*task = (struct unc_task){.tid = tid, .used = true};
+	*task = (struct unc_task){.tid = tid, .pid = -1, .used = true};
 	t->count++;
 	return task;
 }
@@ -161,6 +161,17 @@ static int intern(struct unc_tasks *t, const struct unc_object *object, uint32_t
 	}
 	*number = t->index[i] - 1;
 	return 0;
+}
+
+/* Adds an event of a thread of this process. */
+static int add_thread(struct unc_tasks *t, int pid, int tid, const struct event *event)
+{
+	int ret = add_event(t, tid, event);
+	struct unc_task *task = find_task(t, tid);
+
+	if (task)
+		task->pid = pid;
+	return ret;
 }
 
 static int add_map(struct unc_tasks *t, int pid, struct event *event, struct unc_object *object)
@@ -239,13 +250,13 @@ int unc_tasks_add(struct unc_tasks *t, const struct perf_event_header *h, const 
 		event.kind = NAME;
 		event.object = (h->misc & PERF_RECORD_MISC_COMM_EXEC) != 0;
 		snprintf(event.name, sizeof(event.name), "%.*s", (int)(size - 8), payload + 8);
-		return add_event(t, int_at(payload, 4), &event);
+		return add_thread(t, int_at(payload, 0), int_at(payload, 4), &event);
 	case PERF_RECORD_FORK:
 		if (size < 16)
 			return 0;
 		event.kind = PARENT;
 		event.parent = int_at(payload, 12);
-		return add_event(t, int_at(payload, 8), &event);
+		return add_thread(t, int_at(payload, 0), int_at(payload, 8), &event);
 	default:
 		return 0;
 	}
@@ -352,6 +363,13 @@ const char *unc_tasks_name(struct unc_tasks *t, int tid, uint64_t time)
 	if (tid == 0)
 		return "[idle]";
 	return e ? e->name : "";
+}
+
+int unc_tasks_process(struct unc_tasks *t, int tid)
+{
+	const struct unc_task *task = find_task(t, tid);
+
+	return tid == 0 ? 0 : task ? task->pid : -1;
 }
 
 bool unc_tasks_map(struct unc_tasks *t, int pid, uint64_t address, uint64_t time, uint32_t *object,

@@ -15,7 +15,7 @@ import random
 import struct
 import sys
 
-OP, FETCH, SOFTWARE = 11, 10, 1  # PMU types
+OP, FETCH, SOFTWARE, SPE = 11, 10, 1, 12  # PMU types
 RAW, IP, TID, TIME, ID, CPU, IDENTIFIER = 1 << 10, 1, 2, 4, 1 << 6, 1 << 7, 1 << 16
 SAMPLE, LOST, THROTTLE, FINISHED_ROUND, LOST_SAMPLES = 9, 2, 5, 68, 13
 MMAP, COMM, FORK, MMAP2 = 1, 3, 7, 10
@@ -71,19 +71,23 @@ def attribute(kind, sample_type):
 
 
 def perf_data(path, cpu, records, sample_type=RAW, others=()):
-    """Writes the file. `others`: types of further events; every event's id is 100 plus its place."""
-    family, model, caps = CPUS[cpu]
-    kinds = [OP, *others]
+    """Writes the file. `others`: types of further events; every event's id is 100 plus its place. `cpu` may also be
+    the MIDR of an Arm CPU, "0x...", whose samples are those of SPE."""
+    is_arm = cpu.startswith("0x")
+    family, model, caps = (0, 0, 0) if is_arm else CPUS[cpu]
+    kinds = [SPE if is_arm else OP, *others]
     ids = b"".join(struct.pack("<Q", 100 + i) for i in range(len(kinds)))
     attrs_at = 104 + len(ids)
     attrs = b"".join(attribute(kind, sample_type) + struct.pack("<QQ", 104 + 8 * i, 8) for i, kind in enumerate(kinds))
     data_at = attrs_at + len(attrs)
     data = b"".join(records)
     mappings = struct.pack("<I", 3) + b"".join(struct.pack("<I", n) + text(name) for n, name in
-                                               ((SOFTWARE, "software"), (FETCH, "ibs_fetch"), (OP, "ibs_op")))
+                                               ((SOFTWARE, "software"), (FETCH, "ibs_fetch"),
+                                                (SPE, "arm_spe_0") if is_arm else (OP, "ibs_op")))
     names = [("zen4_ibs_extensions", "1")] if caps & ZEN4 else []
     pmu_caps = struct.pack("<II", 1, len(names)) + b"".join(text(a) + text(b) for a, b in names) + text("ibs_op")
-    features = {9: text(f"AuthenticAMD,{family},{model},1"), 16: mappings, 31: pmu_caps}
+    features = {9: text(cpu if is_arm else f"AuthenticAMD,{family},{model},1"), 16: mappings}
+    features.update({} if is_arm else {31: pmu_caps})
     table_at = data_at + len(data)
     at = table_at + 16 * len(features)
     table = b""

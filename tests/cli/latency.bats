@@ -87,6 +87,13 @@ record() {
 	helper check-keys "$(readlink -f "$UNCORE_BUILD_ROOT/libuncore.so")" uncore_latency_keys
 }
 
+@test "loads of Arm's SPE: those of a made recording, and as perf has them" {
+	cd "$BATS_TEST_TMPDIR"
+	helper check-spe
+	refuses 2 "$UNCORE" latency --spe
+	says '--spe needs --input'
+}
+
 @test "keys as text and CSV: goldens" {
 	cd "$BATS_TEST_TMPDIR"
 	PYTHONPATH=$BATS_TEST_DIRNAME python3 -B -c 'import ibs_file as f
@@ -147,7 +154,7 @@ f.perf_data("keys.data", "genoa", f.tasks("/no/such/library", 7, 0x5000)[0], f.W
 
 @test "options that do not go together" {
 	refuses 2 "$UNCORE" latency --min-latency 200
-	says 'need --ibs'
+	says 'need --ibs or --spe'
 	for option in '--by process' '--from memory' '--top 3'; do
 		# shellcheck disable=SC2086 # words
 		refuses 2 "$UNCORE" latency $option
