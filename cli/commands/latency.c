@@ -6,25 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/writer.h"
+#include "commands/latency.h"
 #include "commands/options.h"
-#include "commands/stat.h"
 
 #define COLLECT_NS (100 * NS_PER_MS)
 #define BAR_WIDTH 50
 #define TOP 20
-
-struct latency_options {
-	struct stat_options stat; /* first: the offsets of its options are from there */
-	bool ibs;                 /* or spe */
-	bool spe;
-	uint64_t least; /* core clocks; 0: any */
-	const char *input;
-	const char *by, *from; /* as written */
-	uint64_t top;
-	enum uncore_latency_by key;
-	unsigned sources; /* UNCORE_LATENCY_FROM_...; 0: all */
-};
 
 /* The word of a choice, and the library's number for it. */
 struct choice {
@@ -131,22 +118,6 @@ static void check(void *into, struct argp_state *state)
 
 /* ---- a run ---- */
 
-struct run {
-	struct cli *cli;
-	const struct latency_options *o;
-	struct uncore_latency *samples;
-	struct signals signals;
-	struct writer writer;
-	struct out out;
-	uint64_t begin_ns, window_ns; /* when sampling began, and this window */
-	uint64_t windows;
-	/* The latest window: */
-	const char *source; /* "ibs", or the recording's name */
-	double time;        /* seconds from the start to its end; NaN: a recording */
-	double seconds;     /* its length; NaN: a recording */
-	size_t keys;        /* lines of keys; 0: by source only */
-};
-
 /* ---- text ---- */
 
 static void put_missing(struct buffer *to, const char *what, uint64_t count)
@@ -158,7 +129,7 @@ static void put_missing(struct buffer *to, const char *what, uint64_t count)
 		buffer_printf(to, "%s: %s\n", what, h.number);
 }
 
-static void put_head(const struct run *r, struct buffer *to)
+static void put_head(const struct latency_run *r, struct buffer *to)
 {
 	const struct uncore_latency_counts *c = uncore_latency_total(r->samples);
 	const struct {
@@ -195,7 +166,7 @@ static void put_head(const struct run *r, struct buffer *to)
 		buffer_printf(to, "%s\n", note);
 }
 
-static void put_rows(const struct run *r, struct buffer *to)
+static void put_rows(const struct latency_run *r, struct buffer *to)
 {
 	static const struct table_column columns[] = {
 		{"DATA FROM", false}, {"SAMPLES", true},  {"SHARE", true},
@@ -224,104 +195,6 @@ static void put_rows(const struct run *r, struct buffer *to)
 	table_print(&t, to);
 	table_free(&t);
 }
-
-/* ---- text of keys ---- */
-
-/* What the key is, in a column for each part. */
-static void put_key(const struct uncore_latency_key *key, enum uncore_latency_by by,
-		    struct table *t)
-{
-	if (key->rest) {
-		table_cell(t, "other");
-		for (int i = by == UNCORE_LATENCY_BY_PROCESS ? 1 : 2; i; i--)
-			table_cell(t, "-");
-		return;
-	}
-	table_cell(t, "%s", key->process[0] ? key->process : "?");
-	if (by == UNCORE_LATENCY_BY_SYMBOL) {
-		const char *object = key->object ? strrchr(key->object, '/') : NULL;
-
-		table_cell(t, "%s", object ? object + 1 : key->object ? key->object : "?");
-		if (key->symbol)
-			table_cell(t, "%s", key->symbol);
-		else
-			table_cell(t, "+%#llx", (unsigned long long)key->offset);
-		return;
-	}
-	table_cell(t, "%d", by == UNCORE_LATENCY_BY_THREAD ? key->tid : key->pid);
-	if (by == UNCORE_LATENCY_BY_THREAD)
-		table_cell(t, "%d", key->pid);
-	if (by != UNCORE_LATENCY_BY_ADDRESS)
-		return;
-	if (key->node >= 0)
-		table_cell(t, "%#llx (node %d)", (unsigned long long)key->page, key->node);
-	else
-		table_cell(t, "%#llx", (unsigned long long)key->page);
-}
-
-static void put_share(struct table *t, uint64_t part, uint64_t of)
-{
-	if (of)
-		table_cell(t, "%.1f %%", 100 * (double)part / (double)of);
-	else
-		table_cell(t, "-");
-}
-
-#define KEY_NUMBERS                                                                             \
-	{"SAMPLES", true}, {"SHARE", true}, {"LOCAL", true}, {"REMOTE", true}, {"CXL", true},   \
-		{"MEAN", true}, {"99 %", true}, {"MOST FROM", TABLE_BELOW}, {"QUALITY", false}, \
-	{                                                                                       \
-		0                                                                               \
-	}
-
-static void put_keys(const struct run *r, struct buffer *to)
-{
-	static const struct table_column columns[][13] = {
-		[UNCORE_LATENCY_BY_PROCESS] = {{"PROCESS", false}, {"PID", true}, KEY_NUMBERS},
-		[UNCORE_LATENCY_BY_THREAD] = {{"THREAD", false},
-					      {"TID", true},
-					      {"PID", true},
-					      KEY_NUMBERS},
-		[UNCORE_LATENCY_BY_SYMBOL] = {{"PROCESS", false},
-					      {"OBJECT", false},
-					      {"SYMBOL", false},
-					      KEY_NUMBERS},
-		[UNCORE_LATENCY_BY_ADDRESS] = {{"PROCESS", false},
-					       {"PID", true},
-					       {"PAGE", false},
-					       KEY_NUMBERS},
-	};
-	const struct uncore_latency_counts *c = uncore_latency_total(r->samples);
-	struct table t;
-
-	table_init(&t, columns[r->o->key]);
-	for (size_t i = 0; i < r->keys; i++) {
-		const struct uncore_latency_key *key = uncore_latency_key_at(r->samples, i);
-		struct human h;
-
-		put_key(key, r->o->key, &t);
-		human_value(&h, (double)key->samples, "");
-		table_cell(&t, "%s", h.number);
-		put_share(&t, key->samples, c->used);
-		put_share(&t, key->local, c->memory);
-		put_share(&t, key->remote, c->memory);
-		put_share(&t, key->extension, c->memory);
-		table_cell(&t, "%.1f", key->mean);
-		table_cell(&t, "<= %.0f", key->p99);
-		table_cell(&t, "%s", key->source);
-		table_cell(&t, "%s", uncore_quality_name(key->quality));
-		table_end_row(&t, key->reason);
-	}
-	table_print(&t, to);
-	table_free(&t);
-	buffer_puts(to, "\n");
-	buffer_wrap(to, 0, text_columns(),
-		    "SHARE is of all these loads; LOCAL, REMOTE and CXL are shares of all sampled "
-		    "loads whose data came from memory");
-	buffer_puts(to, "\n");
-}
-
-/* ---- text of sources ---- */
 
 /* The samples from a power of two up to the next one: a line for each bin would be too many. */
 static uint64_t samples_from(const struct uncore_latency_row *row, uint64_t from)
@@ -364,7 +237,7 @@ static void put_histogram(const struct uncore_latency_row *row, struct buffer *t
 	}
 }
 
-static void print_text(const struct run *r, struct buffer *to)
+static void print_text(const struct latency_run *r, struct buffer *to)
 {
 	if (r->windows)
 		buffer_puts(to, "\n");
@@ -374,7 +247,7 @@ static void print_text(const struct run *r, struct buffer *to)
 	if (!uncore_latency_count(r->samples))
 		buffer_puts(to, "No sampled load had such a miss.\n");
 	if (r->keys) {
-		put_keys(r, to);
+		latency_put_keys(r, to);
 		return;
 	}
 	put_rows(r, to);
@@ -384,7 +257,7 @@ static void print_text(const struct run *r, struct buffer *to)
 
 /* ---- records: of each row for CSV, of each window where a record can contain lists ---- */
 
-static void print_row(struct run *r, const struct uncore_latency_row *row)
+static void print_row(struct latency_run *r, const struct uncore_latency_row *row)
 {
 	auto_buffer bins = {0};
 
@@ -431,78 +304,7 @@ static json_t *row_record(const struct uncore_latency_row *row)
 	});
 }
 
-/* Addresses as texts: numbers of JSON have no room for them. */
-struct places {
-	char text[24];
-	const char *offset, *page;
-};
-
-static void set_places(struct places *at, const struct run *r, const struct uncore_latency_key *key)
-{
-	bool page = r->o->key == UNCORE_LATENCY_BY_ADDRESS;
-
-	*at = (struct places){0};
-	snprintf(at->text, sizeof(at->text), "%#llx",
-		 (unsigned long long)(page ? key->page : key->offset));
-	if (page && !key->rest)
-		at->page = at->text;
-	if (r->o->key == UNCORE_LATENCY_BY_SYMBOL && !key->rest)
-		at->offset = at->text;
-}
-
-static void print_key_row(struct run *r, const struct uncore_latency_key *key)
-{
-	struct places at;
-	const struct uncore_latency_counts *c = uncore_latency_total(r->samples);
-
-	set_places(&at, r, key);
-	r->out.output->record(
-		&r->out,
-		RECORD({"time", value_real(r->time)}, {"interval", value_real(r->seconds)},
-		       {"source", value_text(r->source)}, {"kind", value_text("latency-key")},
-		       {"by", value_text(r->o->by)}, {"rest", value_flag(key->rest)},
-		       {"pid", value_id(key->pid)}, {"tid", value_id(key->tid)},
-		       {"process", value_text(key->process)}, {"object", value_text(key->object)},
-		       {"symbol", value_text(key->symbol)}, {"offset", value_text(at.offset)},
-		       {"page", value_text(at.page)}, {"node", value_id(key->node)},
-		       {"samples", value_count(key->samples)}, {"used", value_count(c->used)},
-		       {"memory", value_count(c->memory)}, {"local", value_count(key->local)},
-		       {"remote", value_count(key->remote)}, {"cxl", value_count(key->extension)},
-		       {"mean", value_real(key->mean)}, {"p99", value_real(key->p99)},
-		       {"unit", value_text("cycles")}, {"name", value_text(key->source)},
-		       {"quality", value_text(uncore_quality_name(key->quality))},
-		       {"lost", value_count(c->lost)}, {"reason", value_text(key->reason)}));
-}
-
-static json_t *key_record(const struct run *r, const struct uncore_latency_key *key)
-{
-	struct places at;
-
-	set_places(&at, r, key);
-	return json_record((const struct field[]){
-		{"rest", value_flag(key->rest)},
-		{"pid", value_id(key->pid)},
-		{"tid", value_id(key->tid)},
-		{"process", value_text(key->process)},
-		{"object", value_text(key->object)},
-		{"symbol", value_text(key->symbol)},
-		{"offset", value_text(at.offset)},
-		{"page", value_text(at.page)},
-		{"node", value_id(key->node)},
-		{"samples", value_count(key->samples)},
-		{"local", value_count(key->local)},
-		{"remote", value_count(key->remote)},
-		{"cxl", value_count(key->extension)},
-		{"mean", value_real(key->mean)},
-		{"p99", value_real(key->p99)},
-		{"name", value_text(key->source)},
-		{"quality", value_text(uncore_quality_name(key->quality))},
-		{"reason", value_text(key->reason)},
-		{0},
-	});
-}
-
-static void print_record(struct run *r)
+static void print_record(struct latency_run *r)
 {
 	const struct uncore_latency_counts *c = uncore_latency_total(r->samples);
 	json_t *rows = json_array();
@@ -537,30 +339,11 @@ static void print_record(struct run *r)
 	for (size_t i = 0; i < uncore_latency_count(r->samples); i++)
 		json_push(rows, row_record(uncore_latency_at(r->samples, i)));
 	for (size_t i = 0; i < r->keys; i++)
-		json_push(of_keys, key_record(r, uncore_latency_key_at(r->samples, i)));
+		json_push(of_keys, latency_key_record(r, uncore_latency_key_at(r->samples, i)));
 	r->out.output->record(&r->out, fields);
 }
 
-static void print_key_rows(struct run *r)
-{
-	static const struct uncore_latency_key none = {
-		.pid = -1,
-		.tid = -1,
-		.process = "",
-		.node = -1,
-		.mean = NAN,
-		.p99 = NAN,
-		.quality = UNCORE_UNAVAILABLE,
-		.reason = "no sampled load had such a miss",
-	};
-
-	for (size_t i = 0; i < r->keys; i++)
-		print_key_row(r, uncore_latency_key_at(r->samples, i));
-	if (!r->keys)
-		print_key_row(r, &none);
-}
-
-static void print(struct run *r)
+static void print(struct latency_run *r)
 {
 	static const struct uncore_latency_row none = {
 		.mean = NAN,
@@ -578,7 +361,7 @@ static void print(struct run *r)
 	else if (r->out.output->document)
 		print_record(r);
 	else if (r->o->key != UNCORE_LATENCY_BY_SOURCE)
-		print_key_rows(r);
+		latency_print_keys(r);
 	else
 		for (size_t i = 0; i < (count ? count : 1); i++)
 			print_row(r, count ? uncore_latency_at(r->samples, i) : &none);
@@ -586,7 +369,7 @@ static void print(struct run *r)
 
 /* ---- sampling ---- */
 
-static int print_window(struct run *r, uint64_t now)
+static int print_window(struct latency_run *r, uint64_t now)
 {
 	const char *input = r->o->input;
 
@@ -608,7 +391,7 @@ static int print_window(struct run *r, uint64_t now)
 	return writer_flush(&r->writer);
 }
 
-static int sample(struct run *r)
+static int sample(struct latency_run *r)
 {
 	const struct schedule *o = &r->o->stat.request.when;
 	uint64_t end, tick;
@@ -640,12 +423,13 @@ static int sample(struct run *r)
 
 static int run(struct cli *cli, const struct latency_options *o)
 {
-	struct run r = {.cli = cli,
-			.o = o,
-			.signals = {.stop_fd = -1, .child_fd = -1},
-			.out = {.output = o->stat.print.output,
-				.setup = {.separator = o->stat.print.separator, .header = true},
-				.to = &r.writer.text}};
+	struct latency_run r = {
+		.cli = cli,
+		.o = o,
+		.signals = {.stop_fd = -1, .child_fd = -1},
+		.out = {.output = o->stat.print.output,
+			.setup = {.separator = o->stat.print.separator, .header = true},
+			.to = &r.writer.text}};
 	unsigned least = (unsigned)o->least;
 	int err = uncore_latency_open_by(&r.samples, cli->u, o->input, least, o->key, o->sources);
 	int status = err ? cli_fail(cli, err)
