@@ -215,7 +215,8 @@ int unc_symbols_kernel(struct unc_symbols *out, char *text, size_t size)
 		uint64_t address = 0;
 		char type;
 
-		end = line + strcspn(line, "\n");
+		end = memchr(line, '\n', (size_t)(text + size - line));
+		end = end ? end : text + size;
 		if (!unc_take_digits(&at, 16, 16, &address) || at[0] != ' ' || end - at < 4)
 			continue;
 		type = unc_lower(at[1]);

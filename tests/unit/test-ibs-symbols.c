@@ -176,9 +176,11 @@ static void symbols_of_the_kernel(void **state)
 				   "no line\n\n"
 				   "ffffffffc0000000 t probe\t[driver]\n"
 				   "ffffffffc0000100 t last";
-	char name[64];
+	char name[64], *zeros = malloc(18);
+	struct unc_symbols s = {0};
 
 	(void)state;
+	assert_non_null(zeros);
 	assert_string_equal(kernel_name(text, UINT64_C(0xffffffff80ffffff), name, 64), "?");
 	assert_string_equal(kernel_name(text, UINT64_C(0xffffffff810000ff), name, 64), "_text");
 	assert_string_equal(kernel_name(text, UINT64_C(0xffffffff81000300), name, 64), "next");
@@ -188,6 +190,11 @@ static void symbols_of_the_kernel(void **state)
 	/* The kernel hides addresses. */
 	assert_string_equal(kernel_name("0000000000000000 T _text\n", UINT64_MAX, name, 64), "?");
 	assert_string_equal(kernel_name("", UINT64_MAX, name, 64), "?");
+	/* Bytes that are no text: each NUL is not the end of a line. */
+	memcpy(zeros, "1 t a\0002 t b\0003 t c", 18);
+	assert_int_equal(unc_symbols_kernel(&s, zeros, 17), 0);
+	assert_int_equal(s.count, 1);
+	unc_symbols_finish(&s);
 }
 
 int main(void)
