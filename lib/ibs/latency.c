@@ -388,6 +388,7 @@ void uncore_latency_clear(struct uncore_latency *l)
 	memset(&l->ibs.counts, 0, sizeof(l->ibs.counts));
 	memset(l->ibs.sums, 0, sizeof(l->ibs.sums));
 	unc_keys_clear(&l->keys);
+	unc_tasks_trim(&l->tasks);
 	l->count = l->key_count = 0;
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Names of functions: from an ELF file of 64 bits, or from /proc/kallsyms. */
+/* Names of functions: from an ELF file of 64 bits, or from /proc/kallsyms. A reader of its own,
+ * since libelf would be a dependency of each program that uses the library. */
 #ifndef UNC_SYMBOLS_H
 #define UNC_SYMBOLS_H
 

@@ -491,3 +491,12 @@ void unc_tasks_finish(struct unc_tasks *t)
 	free(t->objects);
 	free(t->index);
 }
+
+void unc_tasks_trim(struct unc_tasks *t)
+{
+	if (!t->live || (t->count < UNC_TASKS_MOST / 2 && t->events < UNC_TASK_EVENTS_MOST / 2 &&
+			 t->object_count < UNC_OBJECTS_MOST / 2))
+		return;
+	unc_tasks_finish(t);
+	*t = (struct unc_tasks){.root = t->root, .live = true};
+}

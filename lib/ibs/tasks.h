@@ -53,6 +53,9 @@ struct unc_tasks {
 int unc_tasks_add(struct unc_tasks *t, const struct perf_event_header *h, const char *payload,
 		  size_t size, uint64_t time);
 void unc_tasks_finish(struct unc_tasks *t);
+/* Between two intervals: drops all if half of the room is used, and the tasks are those of the
+ * running machine, where /proc has the tasks that still run. */
+void unc_tasks_trim(struct unc_tasks *t);
 
 /* The name of a thread (of the process, if it is the first one); "" if it is not known. Borrowed
  * until the next call. */

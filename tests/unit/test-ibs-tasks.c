@@ -153,6 +153,17 @@ static void more_than_there_is_room_for(void **state)
 	for (int i = 0; i < (int)UNC_TASKS_MOST; i++)
 		add_fork(&t, 4, 100 + i, 5);
 	assert_int_equal(t.dropped, 4);
+	/* A recording keeps what it has; sampling for days does not fill up. */
+	unc_tasks_trim(&t);
+	assert_int_equal(t.count, UNC_TASKS_MOST);
+	t.live = true;
+	unc_tasks_trim(&t);
+	assert_int_equal(t.count + t.events + t.object_count, 0);
+	add_map(&t, 4, 0x1000, 0, "/again", 1);
+	unc_tasks_trim(&t);
+	assert_int_equal(t.count, 1);
+	t.live = false;
+	assert_string_equal(place(&t, 4, 0x1000, 5), "/again+0");
 	unc_tasks_finish(&t);
 }
 
