@@ -8,7 +8,6 @@ LIBRARY is a file whose symbols are found, with FUNCTION among them."""
 import collections
 import json
 import os
-import pathlib
 import re
 import shutil
 import subprocess

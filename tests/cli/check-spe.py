@@ -71,7 +71,8 @@ def check_perf(truth):
         words = {}
     if not found:
         return "this perf does not show SPE"
-    expected = collections.Counter((t["tid"], t["ip"] & ((1 << 56) - 1), t["page"], t["latency"], t["source"]) for t in truth)
+    expected = collections.Counter((t["tid"], t["ip"] & ((1 << 56) - 1), t["page"], t["latency"], t["source"])
+                                   for t in truth)
     check(found == expected, f"perf: {list((found - expected).items())[:3]}, not {list((expected - found).items())[:3]}")
     return f"{sum(found.values())} loads as perf has them"
 

@@ -32,7 +32,8 @@ def sampled(ip, data, latency, source, events, tid=None, store=0, time=None, pad
 
 
 def branch(ip):
-    return packet(0xB0, ip | 1 << 63, 8) + packet(0x4A, 0, 1) + packet(0x42, 2, 1) + packet(0xB1, ip | 1 << 63, 8) + b"\x01"
+    place = ip | 1 << 63
+    return packet(0xB0, place, 8) + packet(0x4A, 0, 1) + packet(0x42, 2, 1) + packet(0xB1, place, 8) + b"\x01"
 
 
 def auxtrace(data, tid=-1, cpu=0):
