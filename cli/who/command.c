@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* `uncore who`: groups of resctrl for the processes, cgroups, units, containers or jobs that may
  * move most, until it ends. */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,10 +17,13 @@
 #define DEFAULT_GROUPS 32
 #define MOST_GROUPS 1024
 
+#define WHO_GROUPS WHO_MOVED "," WHO_LOCAL "," WHO_REMOTE "," WHO_CACHE ",and," WHO_CONTROLLERS
+#define WHO_DISKS WHO_DISKS_READ "," WHO_DISKS_WRITTEN
+
 struct who_options {
 	const char *by;
 	uint64_t interval_ns, count, top, groups;
-	bool dry_run, clean, verbose;
+	bool dry_run, clean, verbose, io;
 	struct print_options print;
 	enum who_by kind;
 };
@@ -41,6 +45,10 @@ static const struct cli_option options[] = {
 	 OPTION_TEXT, AT(by)},
 	{"top", "N", "Only the N that move most; the others are one line", 0, 1, OPTION_COUNT,
 	 AT(top)},
+	{"io", NULL,
+	 "Also what processes read from and write to storage, and how they use GPUs. Without "
+	 "resctrl only this is shown",
+	 0, 1, OPTION_FLAG, AT(io)},
 	{NULL, NULL, "When, and with what:", 0, 2, 0, 0},
 	{"interval", "TIME", "Print every TIME (milliseconds, or with a unit; default 1s)", 'I', 2,
 	 OPTION_INTERVAL, AT(interval_ns)},
@@ -143,14 +151,18 @@ static int begin(struct pool *p, int stop_fd)
 
 static int count_all(struct who *w, const struct who_options *o, int stop_fd)
 {
-	static const struct command metrics = {.metrics = WHO_MOVED "," WHO_LOCAL "," WHO_REMOTE
-								    "," WHO_CACHE
-								    ",and," WHO_CONTROLLERS};
+	static const struct command groups = {.metrics = WHO_GROUPS},
+				    io = {.metrics = WHO_DISKS ",else,*"},
+				    both = {.metrics = WHO_GROUPS ",and," WHO_DISKS};
 	const struct request request = {
-		.preset = &metrics,
+		.preset = !w->pool.groups ? &io
+			  : w->usage      ? &both
+					  : &groups,
 		.viewed = true,
 		.default_level = UNCORE_LEVEL_MACHINE,
-		.levels = uncore_socket_count(w->cli->u) > 1 ? 1u << UNCORE_LEVEL_SOCKET : 0,
+		.levels = w->pool.groups && uncore_socket_count(w->cli->u) > 1
+				  ? 1u << UNCORE_LEVEL_SOCKET
+				  : 0,
 		.undone = true,
 		.verbose = o->verbose,
 		.when = {.interval_ns = o->interval_ns, .interval_count = o->count}};
@@ -172,32 +184,66 @@ static int count_all(struct who *w, const struct who_options *o, int stop_fd)
 	return print_close(&w->print, status);
 }
 
+/* Whether what remains without groups is shown: where no groups can be made on this machine, or the
+ * user asks for more than groups. Another machine's processes are not known. */
+static bool remains(const struct cli *cli, const struct who_options *o, int err)
+{
+	bool running = !cli->root && cli_same(uncore_source(cli->u), "kernel");
+
+	return running && (o->io || err == -ENODEV || err == -EOPNOTSUPP) && err != -ENOMEM;
+}
+
+static void note_groups(const struct cli *cli, const struct who_options *o, int err)
+{
+	if (err)
+		cli_error("note: %s. Without groups only storage and GPUs are shown",
+			  uncore_error(cli->u));
+	else if (uncore_groups_count(made) < o->groups && o->verbose)
+		cli_error("note: %zu groups were made: the hardware has no more ids that are free",
+			  uncore_groups_count(made));
+}
+
+/* Makes the groups, and opens what reads the processes. An exit code. */
+static int open_all(struct who *w, const struct who_options *o, struct usage *usage)
+{
+	struct cli *cli = w->cli;
+	int err = uncore_groups_new(&made, cli->u, o->groups), status;
+
+	if (err && !remains(cli, o, err))
+		return cli_fail(cli, err);
+	status = pool_open(&w->pool, cli, o->kind, err ? 0 : uncore_groups_count(made));
+	if (status)
+		return err ? cli_fail(cli, err) : status;
+	note_groups(cli, o, err);
+	w->pool.groups = made;
+	if (o->io || err) {
+		usage_open(usage, cli->root);
+		w->usage = w->pool.usage = usage;
+	}
+	err = uncore_scan(cli->u);
+	return err ? cli_fail(cli, err) : CLI_OK;
+}
+
 /* Signals wait from here on until the groups are removed. */
 static int run(struct cli *cli, const struct who_options *o)
 {
-	struct who w = {.cli = cli, .by = o->kind, .top = o->top};
+	struct who w = {.cli = cli, .by = o->kind, .top = o->top, .pool.tasks.proc = -1};
 	struct signals signals;
-	int status = signals_open(&signals, true), err;
+	struct usage usage = {0};
+	int status = signals_open(&signals, true);
 
 	if (status)
 		return status;
 	atexit(remove_groups);
-	err = uncore_groups_new(&made, cli->u, o->groups);
-	if (!err)
-		err = uncore_scan(cli->u);
-	status = err ? cli_fail(cli, err)
-		     : pool_open(&w.pool, cli, o->kind, uncore_groups_count(made));
-	w.pool.groups = made;
-	if (!status && uncore_groups_count(made) < o->groups && o->verbose)
-		cli_error("note: %zu groups were made: the hardware has no more ids that are free",
-			  uncore_groups_count(made));
+	status = open_all(&w, o, &usage);
 	if (!status)
 		status = count_all(&w, o, signals.stop_fd);
 	remove_groups();
-	if (!err)
-		pool_close(&w.pool);
+	pool_close(&w.pool);
+	usage_close(&usage);
 	free(w.rows);
 	free(w.places);
+	free(w.sums);
 	buffer_free(&w.other);
 	buffer_free(&w.reason);
 	signals_close(&signals);

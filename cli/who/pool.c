@@ -181,6 +181,8 @@ int pool_look(struct pool *p)
 	if (err)
 		return cli_fail(p->cli, err);
 	tasks_scan(&p->tasks);
+	if (p->usage)
+		usage_look(p->usage, &p->tasks);
 	p->interval++;
 	for (size_t i = 0; i < p->key_count; i++) {
 		struct key *k = &p->keys[i];
@@ -269,7 +271,8 @@ int pool_assign(struct pool *p)
 {
 	int status = CLI_OK;
 
-	choose_slots(p->keys, p->key_count, p->slot_count);
+	if (p->slot_count)
+		choose_slots(p->keys, p->key_count, p->slot_count);
 	for (size_t i = 0; !status && i < p->slot_count; i++) {
 		size_t key = new_owner(p, i);
 		bool changed = key != p->owners[i];

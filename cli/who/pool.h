@@ -7,6 +7,7 @@
 #include "who/choose.h"
 #include "who/keys.h"
 #include "who/tasks.h"
+#include "who/usage.h"
 
 #define POOL_NO_KEY (SIZE_MAX - 1)
 
@@ -17,6 +18,7 @@ struct pool {
 	size_t slot_count;
 	size_t *owners; /* the key of each slot; SIZE_MAX: none */
 	struct tasks tasks;
+	struct usage *usage; /* is read with them; NULL: is not */
 	struct key *keys;
 	size_t key_count, key_room;
 	uint64_t interval; /* the number of the present one, from 1 on */

@@ -129,15 +129,22 @@ static void add_row(struct who *w, const struct frame *f, const struct uncore_ro
 	w->row_count++;
 }
 
+/* Without groups nothing else is counted on purpose. */
+static bool is_of_disks(const struct uncore_row *row)
+{
+	return cli_same(row->query->name, WHO_DISKS_READ) ||
+	       cli_same(row->query->name, WHO_DISKS_WRITTEN);
+}
+
 void who_make_rows(struct who *w, const struct frame *f)
 {
-	size_t count = uncore_sample_count(f->sample);
+	size_t count = uncore_sample_count(f->sample), most = count + who_used_most(w);
 	const char *measure = WHO_CACHE; /* on Arm there is nothing else */
 
-	if (w->row_room < count) {
-		w->row_room = count;
-		w->rows = cli_realloc(w->rows, count, sizeof(*w->rows));
-		w->places = cli_realloc(w->places, count, sizeof(*w->places));
+	if (w->row_room < most) {
+		w->row_room = most;
+		w->rows = cli_realloc(w->rows, most, sizeof(*w->rows));
+		w->places = cli_realloc(w->places, most, sizeof(*w->places));
 	}
 	for (size_t i = 0; i < count; i++)
 		if (cli_same(uncore_sample_row(f->sample, i)->query->name, WHO_MOVED))
@@ -150,6 +157,9 @@ void who_make_rows(struct who *w, const struct frame *f)
 
 		if (slot >= 0 && row->place->socket < 0 && cli_same(row->query->name, measure))
 			pool_measured(&w->pool, (size_t)slot, row->value);
-		add_row(w, f, row);
+		if (w->pool.groups || is_of_disks(row))
+			add_row(w, f, row);
 	}
+	if (w->usage)
+		who_add_used(w);
 }

@@ -19,6 +19,10 @@ static const struct table_column columns[] = {
 	{"LOCAL", TABLE_RIGHT | TABLE_RATE},
 	{"REMOTE", TABLE_RIGHT | TABLE_RATE},
 	{"CACHE", TABLE_RIGHT | TABLE_TIME},
+	{"READ", TABLE_RIGHT | TABLE_RATE},
+	{"WRITTEN", TABLE_RIGHT | TABLE_RATE},
+	{"GPU", TABLE_RIGHT},
+	{"GPU MEMORY", TABLE_RIGHT | TABLE_TIME},
 	{"SOCKET 0", TABLE_RIGHT | TABLE_BELOW | TABLE_RATE},
 	{"SOCKET 1", TABLE_RIGHT | TABLE_BELOW | TABLE_RATE},
 	{"SOCKET 2", TABLE_RIGHT | TABLE_BELOW | TABLE_RATE},
@@ -26,10 +30,12 @@ static const struct table_column columns[] = {
 	{0},
 };
 
-enum column { MOVED, LOCAL, REMOTE, CACHE, COLUMNS };
+enum column { MOVED, LOCAL, REMOTE, CACHE, READ, WRITTEN, GPU, GPU_MEMORY, COLUMNS };
 
-static const char *const metrics[] = {
-	[MOVED] = WHO_MOVED, [LOCAL] = WHO_LOCAL, [REMOTE] = WHO_REMOTE, [CACHE] = WHO_CACHE};
+static const char *const metrics[] = {[MOVED] = WHO_MOVED,   [LOCAL] = WHO_LOCAL,
+				      [REMOTE] = WHO_REMOTE, [CACHE] = WHO_CACHE,
+				      [READ] = WHO_READ,     [WRITTEN] = WHO_WRITTEN,
+				      [GPU] = WHO_GPU,       [GPU_MEMORY] = WHO_GPU_MEMORY};
 
 enum kind { OWN, OTHER, FOREIGN };
 
@@ -45,15 +51,17 @@ static struct line *find_line(struct line *lines, size_t *count, const struct un
 	const struct uncore_row_place *place = row->place;
 	struct line *line = lines;
 
+	/* What a key used without a group is in the line of its group. */
 	for (; line < lines + *count; line++)
-		if (cli_same(line->role, place->role))
+		if (place->role ? cli_same(line->role, place->role)
+				: line->kind == OWN && cli_same(line->tasks, place->tasks))
 			return line;
 	(*count)++;
 	*line = (struct line){.role = place->role,
 			      .tasks = place->tasks,
-			      .kind = strcmp(place->role, WHO_OTHER) == 0 ? OTHER
-				      : place->tasks                      ? OWN
-									  : FOREIGN};
+			      .kind = cli_same(place->role, WHO_OTHER) ? OTHER
+				      : place->tasks                   ? OWN
+								       : FOREIGN};
 	return line;
 }
 
@@ -67,7 +75,7 @@ static struct line *make_lines(const struct out *out, size_t *count)
 		int socket = row->place->socket;
 		struct line *line;
 
-		if (!row->place->role)
+		if (!row->place->role && !row->place->tasks)
 			continue;
 		line = find_line(lines, count, row);
 		for (int m = 0; socket < 0 && m < COLUMNS; m++)
@@ -77,6 +85,13 @@ static struct line *make_lines(const struct out *out, size_t *count)
 			line->sockets[socket] = row;
 	}
 	return lines;
+}
+
+static double value_of(const struct line *line, enum column column)
+{
+	const struct uncore_row *row = line->cells[column];
+
+	return row && isfinite(row->value) ? row->value : 0;
 }
 
 /* What moved, or else what fills the cache; -1: not known. */
@@ -90,11 +105,21 @@ static double weight_of(const struct line *line)
 static int compare_lines(const void *a, const void *b)
 {
 	const struct line *x = a, *y = b;
-	double p = weight_of(x), q = weight_of(y);
+	double p = weight_of(x), q = weight_of(y), s = value_of(x, READ) + value_of(x, WRITTEN),
+	       t = value_of(y, READ) + value_of(y, WRITTEN);
 
 	if (x->kind != y->kind)
 		return x->kind < y->kind ? -1 : 1;
-	return p > q ? -1 : p < q ? 1 : strcmp(x->role, y->role);
+	if (p != q)
+		return p > q ? -1 : 1;
+	if (s != t)
+		return s > t ? -1 : 1;
+	s = value_of(x, GPU);
+	t = value_of(y, GPU);
+	if (s != t)
+		return s > t ? -1 : 1;
+	return x->role && y->role ? strcmp(x->role, y->role)
+				  : strcmp(x->tasks ? x->tasks : "", y->tasks ? y->tasks : "");
 }
 
 /* All that groups moved. A monitor group in the default group, "/web", was taken off that and is
@@ -123,9 +148,8 @@ static void put_line(struct table *t, const struct line *line, double sum)
 		table_cell(t, "group %s", line->role);
 	out_value(t, moved);
 	out_share(t, moved && sum > 0 ? moved->value / sum : NAN);
-	out_value(t, line->cells[LOCAL]);
-	out_value(t, line->cells[REMOTE]);
-	out_value(t, line->cells[CACHE]);
+	for (int i = LOCAL; i < COLUMNS; i++)
+		out_value(t, line->cells[i]);
 	for (int i = 0; i < SOCKETS; i++)
 		out_value(t, line->sockets[i]);
 	table_end_row(t, NULL);
@@ -140,9 +164,16 @@ static void put_rest(struct table *t, const struct line *lines, size_t count, do
 	for (size_t i = 0; i < count; i++)
 		if (weight_of(&lines[i]) > 0)
 			row.value += weight_of(&lines[i]);
-	table_cell(t, "%zu more with groups", count);
+	table_cell(t, lines->role ? "%zu more with groups" : "%zu more", count);
 	out_value(t, lines->cells[MOVED] ? &row : NULL);
 	out_share(t, lines->cells[MOVED] && sum > 0 ? row.value / sum : NAN);
+	for (int i = LOCAL; i < COLUMNS; i++) {
+		row.value = 0;
+		query = (struct uncore_row_query){.name = metrics[i], .unit = "B/s"};
+		for (size_t k = 0; k < count; k++)
+			row.value += value_of(&lines[k], (enum column)i);
+		out_value(t, (i == READ || i == WRITTEN) && row.value > 0 ? &row : NULL);
+	}
 	table_end_row(t, NULL);
 }
 
@@ -183,6 +214,43 @@ static void compare_controllers(struct out *out, double sum)
 	buffer_wrap(out->to, 0, text_columns(), text.data);
 }
 
+/* What disks count in the same interval; NaN: they have no counters. */
+static double counted_by_disks(const struct out *out, const char *name)
+{
+	double sum = NAN;
+
+	for (size_t i = 0; i < out->row_count; i++) {
+		const struct uncore_row *row = out->rows[i].row;
+
+		if (row->place->socket < 0 && !row->place->pmu && !row->place->tasks &&
+		    cli_same(row->query->name, name) && isfinite(row->value))
+			sum = isnan(sum) ? row->value : sum + row->value;
+	}
+	return sum;
+}
+
+static void compare_disks(struct out *out, const struct line *lines, size_t count)
+{
+	double read = 0, written = 0, disks_read = counted_by_disks(out, WHO_DISKS_READ),
+	       disks_written = counted_by_disks(out, WHO_DISKS_WRITTEN);
+	auto_buffer text = {0};
+
+	for (size_t i = 0; i < count; i++) {
+		read += value_of(&lines[i], READ);
+		written += value_of(&lines[i], WRITTEN);
+	}
+	buffer_printf(&text, "All processes read %s and wrote %s", human(read, "B/s").text,
+		      human(written, "B/s").text);
+	if (isfinite(disks_read) || isfinite(disks_written))
+		buffer_printf(&text, ", disks read %s and wrote %s", human(disks_read, "B/s").text,
+			      human(disks_written, "B/s").text);
+	buffer_puts(&text, ".");
+	buffer_wrap(out->to, 0, text_columns(), text.data);
+	out_once(out,
+		 "A process has written when its data is in the page cache, or on the disk with "
+		 "O_DIRECT. Disks count when the kernel writes.");
+}
+
 static void put_window(struct out *out)
 {
 	struct who *w = (struct who *)((char *)out - offsetof(struct who, print.out));
@@ -206,8 +274,14 @@ static void put_window(struct out *out)
 		put_line(&out->table, &lines[i], sum);
 	table_print(&out->table, out->to);
 	if (!own)
-		buffer_printf(out->to, "No %s was busy.\n", who_by_words[w->by]);
-	compare_controllers(out, sum);
+		buffer_printf(out->to,
+			      w->pool.groups ? "No %s was busy.\n"
+					     : "No %s read or wrote anything.\n",
+			      who_by_words[w->by]);
+	if (w->pool.groups)
+		compare_controllers(out, sum);
+	if (w->usage)
+		compare_disks(out, lines, count);
 	out_reasons(out, NULL);
 }
 

@@ -78,7 +78,8 @@ enum {
 	PARENT = 4,
 	FLAGS = 9,
 	MINOR,
-	MAJOR = 12,
+	WAITED_MINOR,
+	MAJOR,
 	USER = 14,
 	SYSTEM,
 	WAITED_USER,
@@ -108,6 +109,7 @@ static bool parse_stat(char *text, struct process *into)
 	into->faults = fields[MINOR] + fields[MAJOR];
 	into->cpu = fields[USER] + fields[SYSTEM];
 	into->waited = fields[WAITED_USER] + fields[WAITED_SYSTEM];
+	into->waited_faults = fields[WAITED_MINOR];
 	into->start = fields[START];
 	*close = '\0';
 	snprintf(into->name, sizeof(into->name), "%s", open + 1);

@@ -15,12 +15,13 @@ struct process {
 	uint64_t cpu;    /* ticks */
 	uint64_t waited; /* ticks of its children that have ended */
 	uint64_t faults;
-	double cpu_share;  /* of one CPU, since the scan before; 0 in the first one */
-	double fault_rate; /* per second */
-	bool children;     /* children have ended since then */
-	bool is_new;       /* it was not there then */
-	bool is_kernel;    /* a thread of the kernel */
-	unsigned scans;    /* that have found it */
+	uint64_t waited_faults; /* of its children that have ended and that it waited for */
+	double cpu_share;       /* of one CPU, since the scan before; 0 in the first one */
+	double fault_rate;      /* per second */
+	bool children;          /* children have ended since then */
+	bool is_new;            /* it was not there then */
+	bool is_kernel;         /* a thread of the kernel */
+	unsigned scans;         /* that have found it */
 	char name[PROCESS_NAME];
 	/* For the caller: */
 	size_t key;  /* number of its key; SIZE_MAX: none */

@@ -5,12 +5,19 @@
 
 #include "output/print.h"
 #include "who/pool.h"
+#include "who/usage.h"
 
 #define WHO_MOVED "group.memory.bandwidth"
 #define WHO_LOCAL "group.memory.local.bandwidth"
 #define WHO_REMOTE "group.memory.remote.bandwidth"
 #define WHO_CACHE "group.cache.occupancy"
 #define WHO_CONTROLLERS "memory.bandwidth"
+#define WHO_READ "task.storage.read.bandwidth"
+#define WHO_WRITTEN "task.storage.write.bandwidth"
+#define WHO_GPU "task.gpu.busy"
+#define WHO_GPU_MEMORY "task.gpu.memory"
+#define WHO_DISKS_READ "storage.read.bandwidth"
+#define WHO_DISKS_WRITTEN "storage.write.bandwidth"
 #define WHO_OTHER "other" /* the role of rows of what no other group has */
 
 struct who {
@@ -27,6 +34,8 @@ struct who {
 	struct uncore_row_place *places;
 	size_t row_count, row_room;
 	struct buffer other, reason; /* texts of the rows of the rest */
+	struct usage *usage;         /* NULL: only what groups count is shown */
+	struct who_sum *sums;        /* of what processes used, by key */
 };
 
 /* ---- rows.c ---- */
@@ -34,6 +43,13 @@ struct who {
 /* Makes the rows of an interval: of groups that had tasks, and of the default group without its
  * monitor groups. */
 void who_make_rows(struct who *w, const struct frame *f);
+
+/* ---- used.c ---- */
+
+/* Adds the rows of what processes used in the interval, in w->rows. */
+void who_add_used(struct who *w);
+/* How many these are at most. */
+size_t who_used_most(const struct who *w);
 
 /* ---- table.c ---- */
 

@@ -340,3 +340,48 @@ signal.signal(signal.SIGINT, signal.SIG_DFL); signal.signal(signal.SIGQUIT, sign
 	expect_any
 	[[ $output != *resctrl* ]] || fail
 }
+
+# io ID READ WRITTEN: the sums of the process since it began.
+io() {
+	printf 'rchar: 0\nwchar: 0\nread_bytes: %s\nwrite_bytes: %s\ncancelled_write_bytes: 0\n' "$2" "$3" >"$RESCTRL/proc/$1/io.new"
+	mv "$RESCTRL/proc/$1/io.new" "$RESCTRL/proc/$1/io"
+}
+
+@test "--io: bytes of storage beside those of memory, by the same keys" {
+	local pid by
+
+	machine 16
+	process 100 reader /system.slice/a.service 0.5 4000000000 0 0 0
+	process 101 writer /system.slice/a.service 0 0 0 0 0
+	process 102 quiet / 0 0 0 0 0
+	for by in process unit; do
+		io 100 1000000 0
+		io 101 0 5000000
+		io 102 7 7
+		: >"$BATS_TEST_TMPDIR/out"
+		"${who[@]}" --io --by $by -I 500ms -n 3 -j >"$BATS_TEST_TMPDIR/out" &
+		pid=$!
+		for ((i = 0; i < 100; i++)); do [ -s "$BATS_TEST_TMPDIR/out" ] && break; sleep 0.05; done
+		io 100 301000000 0
+		io 101 0 45000000
+		wait "$pid"
+		output=$(<"$BATS_TEST_TMPDIR/out")
+		# 300 MB and 40 MB in an interval of half a second.
+		jq -es --arg who "$([ $by = unit ] && echo a.service || echo 'reader (100)')" 'map(select(.names == $who and .value > 0)) |
+			map(select(.name == "task.storage.read.bandwidth")) | length == 1 and
+			(.[0] | .value > 400e6 and .value < 610e6 and .quality == "measured" and .unit == "B/s")' <<<"$output" || fail
+		jq -es --arg who "$([ $by = unit ] && echo a.service || echo 'writer (101)')" 'map(select(.names == $who and .value > 0)) |
+			map(select(.name == "task.storage.write.bandwidth")) | length == 1 and
+			(.[0] | .value > 50e6 and .value < 82e6)' <<<"$output" || fail
+		jq -es 'all(.[]; .names != "quiet (102)")' <<<"$output" || fail
+		near "$(value "$([ $by = unit ] && echo a.service || echo 'reader (100)')" group.memory.bandwidth null)" 4e9
+	done
+	expect 0 "${who[@]}" --io -I 100ms -n 1
+	[[ $output == *'All processes read 0 B/s and wrote 0 B/s.'* && $output == *'memory controllers cannot be counted'* ]] || fail
+	if [ "$(id -u)" -ne 0 ]; then
+		chmod a-r "$RESCTRL/proc/101/io"
+		expect 0 "${who[@]}" --io -I 100ms -n 1
+		[[ $output == *'1 process cannot be read: that needs root, or CAP_SYS_PTRACE'* ]] || fail
+	fi
+	no_group_left
+}

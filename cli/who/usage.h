@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/* What the kernel counts for each process without groups: bytes of storage in /proc/PID/io, and the
+ * clients of GPU drivers in /proc/PID/fdinfo. */
+#ifndef WHO_USAGE_H
+#define WHO_USAGE_H
+
+#include "base/buffer.h"
+#include "who/tasks.h"
+
+/* What a process used since the look before. */
+struct used {
+	bool known;     /* its bytes could be read at both looks, or it is new */
+	bool denied;    /* they may not be read */
+	bool inherited; /* it has waited for processes whose last bytes are in it */
+	uint64_t read, written;
+	bool has_gpu;        /* it has a client of a GPU driver */
+	double gpu_busy;     /* time of engines over time: 2 is two engines all the time */
+	uint64_t gpu_memory; /* bytes now */
+};
+
+struct usage {
+	struct io *items, *old; /* of the processes, in the order of struct tasks */
+	size_t count, old_count;
+	struct client *clients, *old_clients;
+	size_t client_count, old_client_count;
+	bool has_gpus;
+	uint64_t looks;
+	/* In the latest interval: */
+	size_t lost;   /* processes that ended, for which none waited: their last bytes */
+	size_t denied; /* processes whose bytes may not be read */
+	double seconds;
+	uint64_t at_ns;
+};
+
+void usage_open(struct usage *u, const char *root);
+void usage_close(struct usage *u);
+/* Reads what the processes have used, after a scan of them. */
+void usage_look(struct usage *u, const struct tasks *t);
+/* What the process with this index used. */
+struct used usage_of(const struct usage *u, size_t i);
+
+/* ---- clients.c: linux Documentation/gpu/drm-usage-stats.rst ---- */
+
+#define CLIENT_ENGINES 12
+
+struct client {
+	char device[32];
+	uint64_t id;
+	int pid; /* the first process that has it */
+	uint64_t at_ns;
+	struct engine {
+		char name[20];
+		uint64_t busy_ns, cycles, total_cycles;
+	} engines[CLIENT_ENGINES];
+	size_t engine_count;
+	uint64_t memory; /* bytes */
+	double busy;     /* time of engines over time, since the look before */
+};
+
+/* Reads the text of a file of fdinfo. False: it is of no client. Pure. */
+bool client_parse(const char *text, struct client *into);
+/* What the engines did since then; a count that went back stays as it was. Pure. */
+void client_compare(struct client *c, const struct client *old);
+/* Adds the clients that the process has and no other one before. */
+void clients_read(struct usage *u, const struct tasks *t, const struct process *p,
+		  struct buffer *text);
+
+#endif

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: MIT */
+/* The rows of what processes use that needs no groups, by key. */
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "who/who.h"
+
+enum { READ, WRITTEN, BUSY, MEMORY, QUERIES };
+
+static const struct uncore_row_query queries[QUERIES] = {
+	[READ] = {.name = WHO_READ, .family = "tasks", .unit = "B/s"},
+	[WRITTEN] = {.name = WHO_WRITTEN, .family = "tasks", .unit = "B/s"},
+	[BUSY] = {.name = WHO_GPU, .family = "tasks", .unit = "ratio"},
+	[MEMORY] = {.name = WHO_GPU_MEMORY, .family = "tasks", .unit = "B"},
+};
+
+/* The sum over the processes of a key; the last one is for processes without a key. */
+struct who_sum {
+	struct used used;
+	size_t processes, known, denied;
+	char text[160], reason[400];
+	struct uncore_row_place place;
+	struct uncore_row_counted counted[QUERIES];
+};
+
+/* The key of a process that the sums are of. */
+static struct who_sum *sum_of(const struct who *w, const struct process *p)
+{
+	return &w->sums[p->key < w->pool.key_count ? p->key : w->pool.key_count];
+}
+
+static void add_process(struct who_sum *sum, const struct used *used)
+{
+	sum->processes++;
+	sum->known += used->known;
+	sum->denied += used->denied;
+	sum->used.inherited |= used->inherited;
+	sum->used.read += used->read;
+	sum->used.written += used->written;
+	sum->used.has_gpu |= used->has_gpu;
+	sum->used.gpu_busy += used->gpu_busy;
+	sum->used.gpu_memory += used->gpu_memory;
+}
+
+size_t who_used_most(const struct who *w)
+{
+	return w->usage ? QUERIES * (w->pool.key_count + 1) : 0;
+}
+
+/* ---- processes without a value ---- */
+
+static void describe_key(struct who_sum *sum)
+{
+	if (sum->denied)
+		snprintf(
+			sum->reason, sizeof(sum->reason),
+			"%zu of its %zu processes cannot be read: that needs root, or CAP_SYS_PTRACE",
+			sum->denied, sum->processes);
+}
+
+static void add_text(char *into, size_t size, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+static void add_text(char *into, size_t size, const char *fmt, ...)
+{
+	size_t at = strlen(into);
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(into + at, size - at, fmt, args);
+	va_end(args);
+}
+
+static const char *plural(size_t count)
+{
+	return count == 1 ? "" : "es";
+}
+
+/* Processes without a key; and the number of those which have no value. */
+static void describe_others(const struct usage *u, struct who_sum *sum)
+{
+	char *text = sum->text, *reason = sum->reason;
+
+	add_text(text, sizeof(sum->text), "%zu process%s", sum->processes, plural(sum->processes));
+	if (u->denied) {
+		add_text(text, sizeof(sum->text), ", %zu that cannot be read", u->denied);
+		add_text(reason, sizeof(sum->reason),
+			 "%zu process%s cannot be read: that needs root, or CAP_SYS_PTRACE",
+			 u->denied, plural(u->denied));
+	}
+	if (!u->lost)
+		return;
+	add_text(text, sizeof(sum->text), ", %zu that ended", u->lost);
+	add_text(
+		reason, sizeof(sum->reason),
+		"%s%zu process%s ended without a parent that waited: what they read and wrote since "
+		"the reading before is lost",
+		*reason ? "; " : "", u->lost, plural(u->lost));
+}
+
+/* ---- rows ---- */
+
+static void add_row(struct who *w, struct who_sum *sum, int query, double value)
+{
+	size_t number = w->row_room + w->row_count; /* behind those of the sample */
+
+	sum->counted[query] = (struct uncore_row_counted){.instances = sum->known,
+							  .coverage = 1,
+							  .seconds = w->usage->seconds,
+							  .amount = NAN};
+	w->rows[w->row_count++] = (struct uncore_row){
+		.query = &queries[query],
+		.place = &sum->place,
+		.counted = &sum->counted[query],
+		.value = value,
+		.low = NAN,
+		.high = NAN,
+		.ceiling = NAN,
+		.rate = NAN,
+		.weight = NAN,
+		.quality = isnan(value)   ? UNCORE_UNAVAILABLE
+			   : *sum->reason ? UNCORE_PARTIAL
+					  : UNCORE_MEASURED,
+		.reason = *sum->reason ? sum->reason
+			  : sum->used.inherited
+				  ? "the last bytes of processes that it waited for are in it"
+				  : NULL,
+		.number = number,
+	};
+}
+
+static void add_rate(struct who *w, struct who_sum *sum, int query, uint64_t bytes)
+{
+	bool known = w->usage->seconds > 0 && (sum->known || !*sum->reason);
+
+	add_row(w, sum, query, known ? (double)bytes / w->usage->seconds : NAN);
+	sum->counted[query].amount = known ? (double)bytes : NAN;
+}
+
+static void add_rows(struct who *w, struct who_sum *sum)
+{
+	add_rate(w, sum, READ, sum->used.read);
+	add_rate(w, sum, WRITTEN, sum->used.written);
+	if (!sum->used.has_gpu)
+		return;
+	add_row(w, sum, BUSY, sum->used.gpu_busy);
+	add_row(w, sum, MEMORY, (double)sum->used.gpu_memory);
+}
+
+/* Whether it used anything; or what has no key may have. */
+static bool is_shown(const struct who_sum *sum)
+{
+	if (sum->place.role)
+		return sum->processes || *sum->reason;
+	return sum->used.read || sum->used.written || sum->used.has_gpu;
+}
+
+void who_add_used(struct who *w)
+{
+	const struct tasks *tasks = &w->pool.tasks;
+	size_t count = w->pool.key_count;
+
+	free(w->sums);
+	w->sums = cli_realloc(NULL, count + 1, sizeof(*w->sums));
+	memset(w->sums, 0, (count + 1) * sizeof(*w->sums));
+	for (size_t i = 0; i < tasks->count; i++) {
+		const struct used used = usage_of(w->usage, i);
+
+		if (!tasks->items[i].is_kernel)
+			add_process(sum_of(w, &tasks->items[i]), &used);
+	}
+	for (size_t i = 0; i <= count; i++) {
+		struct who_sum *sum = &w->sums[i];
+
+		sum->place = (struct uncore_row_place){
+			.socket = -1, .node = -1, .cpu = -1, .channel = -1};
+		if (i < count) {
+			describe_key(sum);
+			sum->place.tasks = w->pool.keys[i].label;
+		} else {
+			describe_others(w->usage, sum);
+			sum->place.role = WHO_OTHER;
+			sum->place.tasks = sum->text;
+		}
+		if (is_shown(sum) || (i == count && !w->row_count))
+			add_rows(w, sum);
+	}
+}
