@@ -17,11 +17,11 @@
 #define DEFAULT_GROUPS 32
 #define MOST_GROUPS 1024
 
-#define WHO_GROUPS WHO_MOVED "," WHO_LOCAL "," WHO_REMOTE "," WHO_CACHE ",and," WHO_CONTROLLERS
+#define WHO_GROUPS WHO_MOVED "," WHO_LOCAL "," WHO_REMOTE "," WHO_CACHE
 #define WHO_DISKS WHO_DISKS_READ "," WHO_DISKS_WRITTEN
 
 struct who_options {
-	const char *by;
+	const char *by, *textfile;
 	uint64_t interval_ns, count, top, groups;
 	bool dry_run, clean, verbose, io;
 	struct print_options print;
@@ -62,6 +62,9 @@ static const struct cli_option options[] = {
 	{NULL, NULL, "Output:", 0, 4, 0, 0},
 	{"output", "FILE", "Write to FILE instead of standard output", 'o', 4, OPTION_TEXT,
 	 AT(print.file)},
+	{"textfile", "FILE",
+	 "Write sums for node_exporter's textfile collector to FILE (.prom), in place of a table",
+	 0, 4, OPTION_TEXT, AT(textfile)},
 	{"timestamp", NULL, "Print dates instead of the time since the start", 0, 4, OPTION_FLAG,
 	 AT(print.timestamp)},
 	{"verbose", NULL, "Print all notes", 'v', 4, OPTION_FLAG, AT(verbose)},
@@ -82,6 +85,12 @@ static void check(void *into, struct argp_state *state)
 	if (o->print.output && (o->print.output->begin || o->print.output->window))
 		argp_error(state,
 			   "who has other rows in each interval: it prints text, --json or --csv");
+	if (o->textfile && (strlen(o->textfile) < 6 ||
+			    strcmp(o->textfile + strlen(o->textfile) - 5, ".prom") != 0))
+		argp_error(state,
+			   "--textfile: '%s' does not end in .prom: node_exporter reads no other "
+			   "files",
+			   o->textfile);
 	if (o->groups > MOST_GROUPS)
 		argp_error(state, "--groups: at most %d", MOST_GROUPS);
 }
@@ -122,7 +131,9 @@ static int take(void *context, const struct frame *f)
 	status = pool_assign(&w->pool);
 	if (!status && (err = uncore_monitor_begin_groups(w->monitor)) < 0)
 		status = cli_fail(w->cli, err);
-	if (status)
+	if (!status && w->textfile.path)
+		status = who_textfile_add(w, f);
+	if (status || w->silent)
 		return status;
 	made_frame.recorded = w->rows;
 	made_frame.made = w->row_count;
@@ -151,13 +162,18 @@ static int begin(struct pool *p, int stop_fd)
 
 static int count_all(struct who *w, const struct who_options *o, int stop_fd)
 {
-	static const struct command groups = {.metrics = WHO_GROUPS},
-				    io = {.metrics = WHO_DISKS ",else,*"},
-				    both = {.metrics = WHO_GROUPS ",and," WHO_DISKS};
+	/* A file of sums has nothing of the controllers, which need a permission of their own. */
+	static const struct command plain = {.metrics = WHO_GROUPS},
+				    compared = {.metrics = WHO_GROUPS ",and," WHO_CONTROLLERS},
+				    all = {.metrics = WHO_GROUPS ",and," WHO_CONTROLLERS
+								 ",and," WHO_DISKS},
+				    io = {.metrics = WHO_DISKS ",else,*"};
+	const struct command *metrics = !w->pool.groups ? &io
+					: w->silent     ? &plain
+					: w->usage      ? &all
+							: &compared;
 	const struct request request = {
-		.preset = !w->pool.groups ? &io
-			  : w->usage      ? &both
-					  : &groups,
+		.preset = metrics,
 		.viewed = true,
 		.default_level = UNCORE_LEVEL_MACHINE,
 		.levels = w->pool.groups && uncore_socket_count(w->cli->u) > 1
@@ -227,7 +243,12 @@ static int open_all(struct who *w, const struct who_options *o, struct usage *us
 /* Signals wait from here on until the groups are removed. */
 static int run(struct cli *cli, const struct who_options *o)
 {
-	struct who w = {.cli = cli, .by = o->kind, .top = o->top, .pool.tasks.proc = -1};
+	struct who w = {.cli = cli,
+			.by = o->kind,
+			.top = o->top,
+			.pool.tasks.proc = -1,
+			.textfile.path = o->textfile,
+			.silent = o->textfile && o->print.output == &who_table};
 	struct signals signals;
 	struct usage usage = {0};
 	int status = signals_open(&signals, true);
@@ -239,6 +260,7 @@ static int run(struct cli *cli, const struct who_options *o)
 	if (!status)
 		status = count_all(&w, o, signals.stop_fd);
 	remove_groups();
+	who_textfile_end(&w.textfile);
 	pool_close(&w.pool);
 	usage_close(&usage);
 	free(w.rows);

@@ -20,6 +20,25 @@
 #define WHO_DISKS_WRITTEN "storage.write.bandwidth"
 #define WHO_OTHER "other" /* the role of rows of what no other group has */
 
+#define WHO_SUMS 8
+#define WHO_OWNERS 512
+
+/* The sums of a key, of a group of others, or of the rest. */
+struct who_owner {
+	char *labels;
+	double sums[WHO_SUMS];
+	bool has[WHO_SUMS];
+	double measured; /* seconds in which it had a group */
+	uint64_t seen_ns;
+};
+
+struct who_textfile {
+	const char *path; /* NULL: none is written */
+	struct who_owner *owners;
+	size_t owner_count, left_out;
+	bool exists;
+};
+
 struct who {
 	struct cli *cli;
 	enum who_by by;
@@ -36,6 +55,8 @@ struct who {
 	struct buffer other, reason; /* texts of the rows of the rest */
 	struct usage *usage;         /* NULL: only what groups count is shown */
 	struct who_sum *sums;        /* of what processes used, by key */
+	struct who_textfile textfile;
+	bool silent; /* intervals are not printed */
 };
 
 /* ---- rows.c ---- */
@@ -50,6 +71,12 @@ void who_make_rows(struct who *w, const struct frame *f);
 void who_add_used(struct who *w);
 /* How many these are at most. */
 size_t who_used_most(const struct who *w);
+
+/* ---- textfile.c ---- */
+
+/* Adds the rows of the interval to the sums, and writes the file. An exit code. */
+int who_textfile_add(struct who *w, const struct frame *f);
+void who_textfile_end(struct who_textfile *t);
 
 /* ---- table.c ---- */
 

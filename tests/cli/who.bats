@@ -385,3 +385,57 @@ io() {
 	fi
 	no_group_left
 }
+
+@test "--textfile: sums of each owner never go back, also when it loses its group; labels by key" {
+	local file=$BATS_TEST_TMPDIR/who.prom pid i first last
+
+	machine 5
+	for ((i = 1; i <= 8; i++)); do
+		process $((100 + i)) "load (x) $i" "/system.slice/u$i.service" 0.3 $((i * 100000000)) 0 0 0
+	done
+	group web
+	process 200 web / 0.5 2000000000 0 0 0
+	echo 200 >"$RESCTRL/sys/fs/resctrl/web/tasks"
+	"${who[@]}" --textfile "$file" --by unit -I 200ms >"$BATS_TEST_TMPDIR/out" &
+	pid=$!
+	for ((i = 0; i < 100; i++)); do [ -s "$file" ] && break; sleep 0.05; done
+	first=$(<"$file")
+	sleep 2
+	last=$(<"$file")
+	kill "$pid"
+	wait "$pid" || true
+	[ ! -s "$BATS_TEST_TMPDIR/out" ] || fail 'a table was printed'
+	[ ! -e "$file" ] || fail 'the file is left'
+	no_group_left
+	# Each unit has had one of the three groups. A series of the first file is there in the last one, with no smaller value.
+	for ((i = 1; i <= 8; i++)); do
+		[[ $last == *"uncore_who_memory_bytes_total{unit=\"u$i.service\"}"* ]] || fail "$last"
+	done
+	awk '/_total/ { if (NR == FNR) { before[$1 " "] = $NF; next } seen[$1 " "] = 1; if ($NF < before[$1 " "]) exit 1 }
+		END { for (i in before) if (!(i in seen)) exit 1 }' <(echo "$first") <(echo "$last") || fail 'a sum went back'
+	# What it moved in the time in which it had a group.
+	awk '/^uncore_who_memory_bytes_total\{unit=/ { split($1, a, "\""); bytes[a[2]] = $2 }
+		/^uncore_who_measured_seconds_total\{unit=/ { split($1, a, "\""); seconds[a[2]] = $2 }
+		END { for (u in bytes) { n = substr(u, 2) + 0; r = bytes[u] / seconds[u] / n / 1e8; if (r < 0.98 || r > 1.02) exit 1 } }' \
+		<<<"$last" || fail "$last"
+	[[ $last == *'uncore_who_memory_bytes_total{group="web"}'* && $last == *'uncore_who_memory_bytes_total{kind="other"}'* ]] || fail
+	[[ $last =~ uncore_who_without_group\ [5-6] ]] || fail "$last"
+	if [ -n "$(type -P promtool)" ]; then promtool check metrics <<<"$last" || fail; fi
+	for i in container:'runtime="docker",container="4f8d1c0b2a3e"' process:'process="load (x) 1",pid="101"' user:'user="user 0"|user="root",uid="0"' \
+		job:'slurm_job="42"'; do
+		echo "0::/system.slice/slurmstepd.scope/job_42/docker-4f8d1c0b2a3e5f60718293a4b5c6d7e8f90123456789abcdef0123456789abcd.scope" \
+			>"$RESCTRL/proc/101/cgroup"
+		"${who[@]}" --textfile "$file" --by "${i%%:*}" --groups 2 -I 100ms >/dev/null &
+		pid=$!
+		for ((k = 0; k < 40; k++)); do
+			[ -s "$file" ] && last=$(<"$file") && [[ $last =~ ${i#*:} || $last == *"${i#*:}"* ]] && break
+			sleep 0.05
+		done
+		kill "$pid"
+		wait "$pid" || true
+		[[ $last =~ ${i#*:} || $last == *"${i#*:}"* ]] || fail "${i#*:}: $last"
+	done
+	expect 2 "${who[@]}" --textfile "$BATS_TEST_TMPDIR/who.txt"
+	expect 1 "${who[@]}" --textfile "$BATS_TEST_TMPDIR/none/who.prom" -I 100ms -n 1
+	no_group_left
+}

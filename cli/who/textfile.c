@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: MIT */
+/* The sums of each key as a file for node_exporter's textfile collector. A sum grows while the key
+ * has a group, and stays while it has none: sums never go back. Their number is bounded. */
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "who/who.h"
+
+/* A key without a row for so long has no series any more. */
+#define KEPT_NS (300 * NS_PER_S)
+
+static const struct series {
+	const char *metric, *name, *type, *help;
+} all[WHO_SUMS] = {
+	{WHO_MOVED, "uncore_who_memory_bytes_total", "counter",
+	 "Bytes moved between the last-level caches and memory while the key had a group."},
+	{WHO_LOCAL, "uncore_who_memory_local_bytes_total", "counter",
+	 "The part in memory of the same NUMA node."},
+	{WHO_REMOTE, "uncore_who_memory_remote_bytes_total", "counter",
+	 "The part in memory of other NUMA nodes."},
+	{WHO_CACHE, "uncore_who_cache_bytes", "gauge", "Bytes in the last-level caches."},
+	{WHO_READ, "uncore_who_storage_read_bytes_total", "counter", "Bytes read from storage."},
+	{WHO_WRITTEN, "uncore_who_storage_written_bytes_total", "counter",
+	 "Bytes written to storage."},
+	{WHO_GPU, "uncore_who_gpu_seconds_total", "counter", "Time of GPU engines."},
+	{WHO_GPU_MEMORY, "uncore_who_gpu_memory_bytes", "gauge", "Memory of GPU buffers."},
+};
+
+static bool is_gauge(size_t series)
+{
+	return *all[series].type == 'g';
+}
+
+/* ---- labels ---- */
+
+static void put_label(struct buffer *to, const char *name, const char *text, size_t len)
+{
+	buffer_printf(to, "%s%s=\"", to->len ? "," : "", name);
+	for (size_t i = 0; i < len; i++) {
+		if (text[i] == '\\' || text[i] == '"')
+			buffer_puts(to, "\\");
+		buffer_add(to, &text[i], 1);
+	}
+	buffer_puts(to, "\"");
+}
+
+/* "containerd 4f8d1c0b2a3e of pod 8a1b2c3d-...": the parts of keys.c as labels. */
+static void put_container(struct buffer *to, const char *text)
+{
+	size_t runtime = strcspn(text, " ");
+	const char *id = text + runtime + strspn(text + runtime, " ");
+	const char *pod = strstr(id, " of pod ");
+
+	put_label(to, "runtime", text, runtime);
+	put_label(to, "container", id, pod ? (size_t)(pod - id) : strlen(id));
+	if (pod)
+		put_label(to, "pod", pod + strlen(" of pod "), strlen(pod + strlen(" of pod ")));
+}
+
+/* "postgres (2411)", of which the name may have blanks and parentheses. */
+static void put_numbered(struct buffer *to, const char *text, const char *name, const char *number)
+{
+	const char *open = strrchr(text, '(');
+	size_t len = open && open > text ? (size_t)(open - text) - 1 : strlen(text);
+
+	put_label(to, name, text, len);
+	if (open && open > text)
+		put_label(to, number, open + 1, strcspn(open + 1, ")"));
+}
+
+/* The labels of a row's series; they are the same for all rows of a key. */
+static void put_labels(struct buffer *to, enum who_by by, const struct uncore_row_place *place)
+{
+	const char *text = place->tasks;
+
+	if (cli_same(place->role, WHO_OTHER))
+		put_label(to, "kind", "other", strlen("other"));
+	else if (!text)
+		put_label(to, "group", place->role, strlen(place->role));
+	else if (by == BY_CONTAINER)
+		put_container(to, text);
+	else if (by == BY_PROCESS)
+		put_numbered(to, text, "process", "pid");
+	else if (by == BY_USER)
+		put_numbered(to, text, "user", "uid");
+	else if (by == BY_JOB)
+		put_label(to, "slurm_job", text + strcspn(text, "0123456789"),
+			  strlen(text + strcspn(text, "0123456789")));
+	else
+		put_label(to, who_by_words[by], text, strlen(text));
+}
+
+/* ---- sums ---- */
+
+/* The owner with these labels. A new one takes the place of the one whose last row is oldest;
+ * NULL: all have a row in this interval. */
+static struct who_owner *owner_of(struct who_textfile *t, const char *labels, uint64_t now_ns)
+{
+	struct who_owner *oldest = NULL;
+
+	for (size_t i = 0; i < t->owner_count; i++) {
+		struct who_owner *o = &t->owners[i];
+
+		if (strcmp(o->labels, labels) == 0)
+			return o;
+		if (o->seen_ns != now_ns && (!oldest || o->seen_ns < oldest->seen_ns))
+			oldest = o;
+	}
+	if (t->owner_count < WHO_OWNERS) {
+		t->owners = cli_realloc(t->owners, t->owner_count + 1, sizeof(*t->owners));
+		oldest = &t->owners[t->owner_count++];
+		oldest->labels = NULL;
+	}
+	if (!oldest)
+		return NULL;
+	free(oldest->labels);
+	*oldest = (struct who_owner){.labels = cli_copy(labels)};
+	return oldest;
+}
+
+/* What a row counted in the interval: bytes, or seconds of engines. The rest of the default
+ * group has no amount of its own. */
+static double amount_of(const struct uncore_row *row)
+{
+	const struct uncore_row_counted *c = row->counted;
+
+	return isfinite(c->amount) && !cli_same(row->place->role, WHO_OTHER)
+		       ? c->amount
+		       : row->value * c->seconds;
+}
+
+static void add_row(struct who_textfile *t, enum who_by by, const struct uncore_row *row,
+		    uint64_t now_ns)
+{
+	auto_buffer labels = {0};
+	struct who_owner *o;
+	size_t series = 0;
+
+	while (series < WHO_SUMS && !cli_same(all[series].metric, row->query->name))
+		series++;
+	if (series == WHO_SUMS || row->place->socket >= 0 ||
+	    !(row->place->role || row->place->tasks))
+		return;
+	put_labels(&labels, by, row->place);
+	o = owner_of(t, labels.data, now_ns);
+	if (!o) {
+		t->left_out++;
+		return;
+	}
+	o->seen_ns = now_ns;
+	o->has[series] |= isfinite(row->value);
+	if (is_gauge(series))
+		o->sums[series] = row->quality < UNCORE_SUSPECT ? row->value : NAN;
+	else if (isfinite(amount_of(row)))
+		o->sums[series] += amount_of(row);
+	if (series == 0 && isfinite(row->value))
+		o->measured += row->counted->seconds;
+}
+
+/* A gauge is of the last interval only, and old owners go. */
+static void begin_interval(struct who_textfile *t, uint64_t now_ns)
+{
+	size_t kept = 0;
+
+	t->left_out = 0;
+	for (size_t i = 0; i < t->owner_count; i++) {
+		struct who_owner *o = &t->owners[i];
+
+		if (o->seen_ns + KEPT_NS < now_ns) {
+			free(o->labels);
+			continue;
+		}
+		for (size_t s = 0; s < WHO_SUMS; s++)
+			if (is_gauge(s))
+				o->sums[s] = NAN;
+		t->owners[kept++] = *o;
+	}
+	t->owner_count = kept;
+}
+
+/* ---- the file ---- */
+
+static void put_head(struct buffer *to, const char *name, const char *type, const char *help)
+{
+	buffer_printf(to, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
+}
+
+static void put_all(const struct who *w, struct buffer *to)
+{
+	const struct who_textfile *t = &w->textfile;
+
+	for (size_t s = 0; s < WHO_SUMS; s++) {
+		bool begun = false;
+
+		for (size_t i = 0; i < t->owner_count; i++) {
+			const struct who_owner *o = &t->owners[i];
+
+			if (!o->has[s] || !isfinite(o->sums[s]))
+				continue;
+			if (!begun)
+				put_head(to, all[s].name, all[s].type, all[s].help);
+			begun = true;
+			buffer_printf(to, "%s{%s} %.17g\n", all[s].name, o->labels, o->sums[s]);
+		}
+	}
+	put_head(to, "uncore_who_measured_seconds_total", "counter",
+		 "Time in which the key had a group.");
+	for (size_t i = 0; i < t->owner_count; i++)
+		if (t->owners[i].measured > 0)
+			buffer_printf(to, "uncore_who_measured_seconds_total{%s} %.9g\n",
+				      t->owners[i].labels, t->owners[i].measured);
+	put_head(to, "uncore_who_without_group", "gauge",
+		 "Busy keys that had no group in the last interval.");
+	buffer_printf(to, "uncore_who_without_group %zu\n", w->pool.groups ? w->rest.busy : 0);
+	put_head(to, "uncore_who_left_out", "gauge",
+		 "Values of the last interval without a series: there are too many keys.");
+	buffer_printf(to, "uncore_who_left_out %zu\n", t->left_out);
+}
+
+int who_textfile_add(struct who *w, const struct frame *f)
+{
+	struct who_textfile *t = &w->textfile;
+	auto_buffer text = {0}, temporary = {0};
+	int error;
+
+	begin_interval(t, f->monotonic_ns);
+	for (size_t i = 0; i < w->row_count; i++)
+		add_row(t, w->by, &w->rows[i], f->monotonic_ns);
+	put_all(w, &text);
+	buffer_printf(&temporary, "%s.new", t->path); /* the collector reads only *.prom */
+	error = buffer_replace(&text, AT_FDCWD, temporary.data, t->path, false);
+	t->exists |= !error;
+	return error ? cli_failure(CLI_RUNTIME, "--textfile: cannot write %s: %s", t->path,
+				   strerror(error))
+		     : CLI_OK;
+}
+
+/* After the end of the process its values would look like counters that do not increase. */
+void who_textfile_end(struct who_textfile *t)
+{
+	if (t->exists)
+		unlink(t->path);
+	for (size_t i = 0; i < t->owner_count; i++)
+		free(t->owners[i].labels);
+	free(t->owners);
+	*t = (struct who_textfile){0};
+}
