@@ -16,6 +16,7 @@
 #include "top/display.h"
 #include "top/top.h"
 #include "top/view.h"
+#include "top/who.h"
 
 struct top {
 	struct cli *cli;
@@ -33,6 +34,8 @@ struct top {
 	bool changed;                 /* the screen must be drawn */
 	bool due;                     /* the counters must be read */
 	bool quit;
+	struct top_who who;
+	const struct signals *signals;
 };
 
 /* ---- texts instead of the list ---- */
@@ -51,6 +54,8 @@ static const char help[] =
 	"space         read now, also in a pause\n"
 	"w c           write the screen as text, or its rows as CSV, into the working directory\n"
 	"r             how to record the same\n"
+	"W             which process, container, unit or job moves it: makes groups of tasks for as long as it "
+	"is shown\n"
 	"m             metrics with --sample: maximum, 99th percentile or mean of the short samples\n"
 	"u             unit: GB/s (1e9), GiB/s (2^30), B/s\n"
 	"+ -           longer, shorter interval\n"
@@ -158,6 +163,29 @@ static void show_record(struct top *t)
 		      "replay:recording.uncore top\n",
 		      t->view.interval);
 	show_text(&t->view, text.data);
+}
+
+/* The tables of `uncore who`, by the next key with `next`. */
+static void show_who(struct top *t, bool next)
+{
+	t->who.by += next;
+	if (!who_open(&t->who, t->cli, &t->signals->old, t->interval_ns, t->canvas.width))
+		snprintf(t->view.said, sizeof(t->view.said), "uncore who cannot be started: %s",
+			 strerror(errno));
+	else
+		show_text(&t->view, cli_copy("Waiting for the first interval of uncore who\n"));
+}
+
+/* Keeps the place in the text, which is of the same kind. */
+static void read_who(struct top *t)
+{
+	char *text = who_read(&t->who);
+
+	if (!text)
+		return;
+	free(t->view.text);
+	t->view.text = text;
+	t->changed = true;
 }
 
 /* ---- keys ---- */
@@ -382,6 +410,8 @@ static void act(struct top *t, int key)
 		show_notes(t);
 	else if (key == 'r')
 		show_record(t);
+	else if (key == 'W')
+		show_who(t, false);
 	else if (key == 'w')
 		save_screen(v, &t->canvas);
 	else if (key == 'c')
@@ -405,8 +435,12 @@ static void press(struct top *t, int key, int y)
 		return;
 	else if (!v->text)
 		act(t, key);
+	else if (key == 'b' && t->who.pid)
+		show_who(t, true);
 	else if (key == ESCAPE || IS_ENTER(key))
 		show_text(v, NULL);
+	if (!v->text || key == '?' || key == 'h' || key == KEY_F(1))
+		who_close(&t->who);
 }
 
 /* ---- the ticker ---- */
@@ -458,6 +492,7 @@ static enum wake watch(struct ticker *ticker)
 		{.fd = STDIN_FILENO, .events = POLLIN},
 		{.fd = t->tick_fd, .events = POLLIN},
 		{.fd = ticker->signals.stop_fd, .events = POLLIN},
+		{.fd = -1, .events = POLLIN},
 	};
 	enum wake wake = WAKE_TICK;
 	int key, y = 0;
@@ -465,9 +500,12 @@ static enum wake watch(struct ticker *ticker)
 	while (!t->quit && !t->due && wake == WAKE_TICK) {
 		if (t->changed)
 			draw(t);
+		fds[3].fd = t->who.pid ? t->who.fd : -1;
 		/* The signal of a resize interrupts poll(), and ncurses returns it as a key. */
-		if (poll(fds, 3, rest(t)) < 0)
+		if (poll(fds, 4, rest(t)) < 0)
 			memset(&fds[1].revents, 0, sizeof(fds[1].revents));
+		if (t->who.pid && fds[3].revents)
+			read_who(t);
 		while (!t->quit && !t->due && (key = display_key(&y)) != ERR) {
 			press(t, key, y);
 			view_arrange(&t->view, t->canvas.height);
@@ -486,6 +524,9 @@ static enum wake watch(struct ticker *ticker)
 /* A signal that ended the process at once would not restore the terminal. */
 static int open_ticker(struct ticker *ticker)
 {
+	struct top *t = ticker->context;
+
+	t->signals = &ticker->signals;
 	return signals_open(&ticker->signals, true);
 }
 
@@ -603,7 +644,9 @@ static int take(void *context, const struct frame *f)
 
 static int close_screen(void *context)
 {
-	(void)context;
+	struct top *t = context;
+
+	who_close(&t->who);
 	display_close();
 	cli_before_error(NULL);
 	return CLI_OK;

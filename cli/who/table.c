@@ -261,6 +261,7 @@ static void put_window(struct out *out)
 	out_text_header(out);
 	out_text_time(out);
 	out_table(out, &out->table, columns);
+	out->table.titled = false; /* each interval has other lines */
 	if (count)
 		qsort(lines, count, sizeof(*lines), compare_lines);
 	while (own < count && lines[own].kind == OWN)

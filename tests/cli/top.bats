@@ -642,3 +642,41 @@ gone() {
 	sees_golden top-readme.txt
 	"$UNCORE_SOURCE_ROOT/tools/screens" --text "$UNCORE_SOURCE_ROOT/docs/screens/top.svg" | diff "$GOLDEN/top-readme.txt" -
 }
+
+# The processes that top has started.
+started() {
+	pgrep -P "$(<pid)" -f ' who ' >/dev/null
+}
+
+not_started() {
+	! started
+}
+
+@test "W: the tables of uncore who, in a process that ends with its screen" {
+	top 100x30 "${SKX[@]}"
+	keys Space W
+	# A simulation has no processes: its sentence stays on the screen.
+	sees 'By process; b: other keys' 'has no groups of tasks'
+	keys Escape
+	lacks 'has no groups of tasks'
+	keys q
+	restored
+	"$UNCORE" who -I 100ms -n 1 >/dev/null 2>&1 || skip 'nothing can be counted here'
+	mux kill-server
+	terminal 100x30 "$UNCORE" top 1s
+	sees '1  *overview'
+	keys W
+	sees 'By process; b: other keys' '^WHO  .*READ  .*WRITTEN' 'All processes read'
+	started || fail 'no process'
+	# Each interval has the titles again.
+	sees '^[3-9]\.[0-9]* s$' '^WHO  .*READ  .*WRITTEN'
+	keys b
+	sees 'By cgroup; b: other keys' '^WHO  .*READ  .*WRITTEN'
+	keys Escape
+	lacks 'b: other keys'
+	until_true not_started || fail 'it is still there'
+	keys W
+	sees 'By cgroup; b: other keys' '^WHO  '
+	keys q
+	restored
+}
