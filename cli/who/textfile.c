@@ -161,23 +161,25 @@ static void add_row(struct who_textfile *t, enum who_by by, const struct uncore_
 		o->measured += row->counted->seconds;
 }
 
-/* A gauge is of the last interval only, and old owners go. */
-static void begin_interval(struct who_textfile *t, uint64_t now_ns)
+/* A gauge is of the last interval only. */
+static void begin_interval(struct who_textfile *t)
+{
+	t->left_out = 0;
+	for (size_t i = 0; i < t->owner_count; i++)
+		for (size_t s = 0; s < WHO_SUMS; s++)
+			if (is_gauge(s))
+				t->owners[i].sums[s] = NAN;
+}
+
+static void drop_old(struct who_textfile *t, uint64_t now_ns)
 {
 	size_t kept = 0;
 
-	t->left_out = 0;
 	for (size_t i = 0; i < t->owner_count; i++) {
-		struct who_owner *o = &t->owners[i];
-
-		if (o->seen_ns + KEPT_NS < now_ns) {
-			free(o->labels);
-			continue;
-		}
-		for (size_t s = 0; s < WHO_SUMS; s++)
-			if (is_gauge(s))
-				o->sums[s] = NAN;
-		t->owners[kept++] = *o;
+		if (t->owners[i].seen_ns + KEPT_NS < now_ns)
+			free(t->owners[i].labels);
+		else
+			t->owners[kept++] = t->owners[i];
 	}
 	t->owner_count = kept;
 }
@@ -227,9 +229,10 @@ int who_textfile_add(struct who *w, const struct frame *f)
 	auto_buffer text = {0}, temporary = {0};
 	int error;
 
-	begin_interval(t, f->monotonic_ns);
+	begin_interval(t);
 	for (size_t i = 0; i < w->row_count; i++)
 		add_row(t, w->by, &w->rows[i], f->monotonic_ns);
+	drop_old(t, f->monotonic_ns);
 	put_all(w, &text);
 	buffer_printf(&temporary, "%s.new", t->path); /* the collector reads only *.prom */
 	error = buffer_replace(&text, AT_FDCWD, temporary.data, t->path, false);
