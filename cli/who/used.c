@@ -8,6 +8,8 @@
 
 #include "who/who.h"
 
+#define UNREADABLE "that needs root, or CAP_SYS_PTRACE, and a security module may forbid it"
+
 enum { READ, WRITTEN, BUSY, MEMORY, QUERIES };
 
 static const struct uncore_row_query queries[QUERIES] = {
@@ -55,10 +57,9 @@ size_t who_used_most(const struct who *w)
 static void describe_key(struct who_sum *sum)
 {
 	if (sum->denied)
-		snprintf(
-			sum->reason, sizeof(sum->reason),
-			"%zu of its %zu processes cannot be read: that needs root, or CAP_SYS_PTRACE",
-			sum->denied, sum->processes);
+		snprintf(sum->reason, sizeof(sum->reason),
+			 "%zu of its %zu processes cannot be read: " UNREADABLE, sum->denied,
+			 sum->processes);
 }
 
 static void add_text(char *into, size_t size, const char *fmt, ...)
@@ -87,8 +88,7 @@ static void describe_others(const struct usage *u, struct who_sum *sum)
 	add_text(text, sizeof(sum->text), "%zu process%s", sum->processes, plural(sum->processes));
 	if (u->denied) {
 		add_text(text, sizeof(sum->text), ", %zu that cannot be read", u->denied);
-		add_text(reason, sizeof(sum->reason),
-			 "%zu process%s cannot be read: that needs root, or CAP_SYS_PTRACE",
+		add_text(reason, sizeof(sum->reason), "%zu process%s cannot be read: " UNREADABLE,
 			 u->denied, plural(u->denied));
 	}
 	if (!u->lost)
