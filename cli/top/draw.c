@@ -581,6 +581,44 @@ void view_draw(struct top_canvas *c, struct top_view *v)
 		   buffer_text(&hot));
 }
 
+const char view_help[] =
+	"1 ... 9       screens: overview, those of the catalogue, all metrics as a tree\n"
+	"Up Down j k   select a line, also with PgUp, PgDn, Home, End; its graph is below the list\n"
+	"Enter         overview: go to the line's screen; metrics: open or close a row\n"
+	"Right Left    metrics: open a row, close it or go to the row above; a: all rows\n"
+	"[ ]           shorter, longer time of the graph: 1 to 60 minutes\n"
+	"z             show or hide idle lines\n"
+	"s             sort: catalogue, traffic, share of the ceiling, name\n"
+	"/             filter: a part of a name or place, or a pattern\n"
+	"e             explain the metrics of the line: formula, events, evidence\n"
+	"p             pause; Left and Right then go back and forth in time, PgUp and PgDn by minutes\n"
+	"space         read now, also in a pause\n"
+	"w c           write the screen as text, or its rows as CSV, into the working directory\n"
+	"r             how to record the same\n"
+	"W             which process, container, unit or job moves it: makes groups of tasks for as long as it "
+	"is shown\n"
+	"m             metrics with --sample: maximum, 99th percentile or mean of the short samples\n"
+	"u             unit: GB/s (1e9), GiB/s (2^30), B/s\n"
+	"+ -           longer, shorter interval\n"
+	"n             notes: PMUs left out, groups that were split\n"
+	"? F1          this help\n"
+	"q F10         quit\n"
+	"Mouse         click: select, and again: open; in the line of titles: sort; wheel: scroll\n"
+	"\n"
+	"The percentage and the bar are the share of the ceiling: the peak of the memory, or the capacity of "
+	"the link in one direction. Green is below 50 %, yellow below 80 %, red above. Ratios that are no "
+	"share of a ceiling have a bar without colour. The small bars beside a memory's name are its channels. "
+	"The columns at the right and the graph are shares of the ceiling, too. Where none is known they are "
+	"grey, relative to the largest value of the view (of the graph: its own), which the titles name.\n"
+	"\n"
+	"The values of the last hour are kept, of each row one for each second: 18 kB a row, 64 MB at most. "
+	"With more than 3,728 rows they reach less far back.\n"
+	"\n"
+	"~ scaled: the kernel multiplexed the counters\n"
+	"! partial or suspect: the reason is below the list\n"
+	"- unavailable: the reason is below the list\n"
+	"^ bursts: a short sample (--sample) was above the share of the ceiling (--above)\n";
+
 void view_free(struct top_view *v)
 {
 	top_free(&v->tree);

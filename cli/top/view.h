@@ -82,6 +82,7 @@ struct layout view_layout(const struct top_view *v, int height);
 void view_move(struct top_view *v, long lines);
 void view_draw(struct top_canvas *c, struct top_view *v);
 void view_free(struct top_view *v);
+extern const char view_help[]; /* the keys, and what is shown */
 
 /* ---- blocks.c ---- */
 
