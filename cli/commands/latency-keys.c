@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* `uncore latency --by`: sampled loads by process, thread, symbol or page, as text and as records. */
+/* `uncore latency --by`: sampled loads by process, thread, symbol or page, as text and as
+ * records. */
 #include "commands/latency.h"
 
 #include <math.h>

@@ -302,6 +302,12 @@ static size_t put_view(const struct window *w, size_t first)
 	return first + count;
 }
 
+static bool has_metric(const struct window *w, size_t row, const struct uncore_row *r)
+{
+	return row != SCREEN_NONE &&
+	       strcmp(w->out->rows[row].row->query->name, r->query->name) == 0;
+}
+
 /* Whether a line has the row, or has another one for its cell: of a second family, or one that
  * comes later in the list of the column. */
 static bool is_in_line(const struct window *w, size_t row, bool *other)
@@ -318,8 +324,10 @@ static bool is_in_line(const struct window *w, size_t row, bool *other)
 			continue;
 		if (line->rows[k] == row)
 			return true;
+		/* Why a part of the place has no value is said below the table. */
 		*other |= number == line->number && out_same_place(line->place, r->place) &&
-			  cli_same(line->place->role, r->place->role);
+			  cli_same(line->place->role, r->place->role) &&
+			  (isfinite(r->value) || !has_metric(w, line->rows[k], r));
 	}
 	return false;
 }

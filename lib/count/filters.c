@@ -304,7 +304,9 @@ static int check_devices(struct setter *x, const char *word)
 		return r;
 	if (uncounted)
 		return refuse_device(x, uncounted);
-	unc_fail(x->e, ENODEV, "device: this machine has no PCI device '%s'", word);
+	unc_fail(x->e, ENODEV,
+		 "device: this machine has no PCI device '%s'; 'uncore topo' shows its devices",
+		 word);
 	unc_machine_list_counting(u);
 	return -ENODEV;
 }

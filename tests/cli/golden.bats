@@ -110,10 +110,10 @@ golden_of() {
 
 	export COLUMNS=80
 	for machine in spr icx zen4 t410 grace neoverse; do
-		session_of --source "sim:$machine,step=1s" latency --timeout 1
-		session_of --source "sim:$machine,step=1s" cache --timeout 1
+		session_of --source "sim:$machine,step=1s" latency --timeout 1ms
+		session_of --source "sim:$machine,step=1s" cache --timeout 1ms
 		# No family of the CMN counts links.
-		[ "$machine" = neoverse ] || session_of --source "sim:$machine,step=1s" link --timeout 1
+		[ "$machine" = neoverse ] || session_of --source "sim:$machine,step=1s" link --timeout 1ms
 	done
 	golden tables.txt <"$SESSION"
 }

@@ -111,7 +111,7 @@ check() {
 	[[ ${lines[0]} == *',host,missed,device,names,level,samples,samples_suspect,samples_missing,longest_sample,mean,min,p50,p90,p99,max,threshold,above,burst,burst_time' ]]
 	python3 -c 'import csv, sys; sys.exit(len({len(row) for row in csv.reader(sys.stdin)}) != 1)' <<<"$output"
 	expect 0 "$UNCORE" "${SIM[@]}" stat -M memory.bandwidth -I 100ms --interval-count 1 --csv
-	[[ ${lines[0]} == *,host,missed,device,names ]]
+	[[ ${lines[0]} == *,host,missed,device,names,level ]]
 	sampled -M memory.read.bandwidth,memory.bandwidth
 	helper check-schema <<<"$output"
 }

@@ -452,7 +452,9 @@ static int open_counter(const struct unc_sim *sim, struct counter *c, struct unc
 		return unc_nomem(e);
 	if (!rate)
 		plan->error = unc_fail(
-			&why, unc_device_link(plan->config) < 0 ? ENODEV : ENOLINK,
+			&why,
+			unc_pmu_is_own(plan->pmu) && unc_device_link(plan->config) >= 0 ? ENOLINK
+											: ENODEV,
 			"the simulation %s has no rate for %s/%s/: add one to %s, or count "
 			"something else",
 			sim->name, pmu, plan->event, file);
