@@ -353,7 +353,7 @@ nvidia_nvlink_c2c0_pmu_0 link.in.write.bandwidth agree 1 true' ] || fail 'the su
 	refuses 2 "$UNCORE" --source "$SPR_DEVICES" pcie --device nvidia_gpu_9
 	says "there is no PCI device 'nvidia_gpu_9'.*; devices that count themselves: ens1np0, nvidia_gpu_0, nvidia_gpu_1, nvme0, nvme1"
 	refuses 3 "$UNCORE" --source "$SPR_DEVICES" pcie --device 'amd_gpu_*'
-	says "no PCI device 'amd_gpu_\*'; devices that count themselves: ens1np0, "
+	says "no PCI device 'amd_gpu_\*'.*; devices that count themselves: ens1np0, "
 }
 
 @test "--device: a device without a PCI function has the name of its PMU" {
