@@ -608,9 +608,10 @@ media_c6 0x1000000000000001' ]
 }
 
 # shellcheck disable=SC2030,SC2031 # output is that of the latest expect
-# rows_of: of the records of standard input, which rows there are, and whether they have a value.
+# rows_of: of the records of standard input, which rows there are, and whether they have a value. Links that a device does
+# not have are not counted, and so not recorded.
 rows_of() {
-	jq -r 'select(.name) | "\(.name) \(.family) \(.socket) \(.channel) \(.port) \(.pmu) \(.role) \(.value != null) \(.verdict)"' | sort -u
+	jq -r 'select(.name and .reason != "it is not in the recording") | "\(.name) \(.family) \(.socket) \(.channel) \(.port) \(.pmu) \(.role) \(.value != null) \(.verdict)"' | sort -u
 }
 
 # views_of_recording SOURCE: each view shows the same rows of a default recording as of the machine.

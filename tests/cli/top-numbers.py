@@ -28,6 +28,8 @@ def views(path):
             found.append({"columns": {}})
         elif match := re.match(r"    title: (.*)", line):
             found[-1]["title"] = match[1]
+        elif line.startswith("    screen: "):
+            found[-1]["screen"] = True
         elif match := re.match(r"    (%s): ?(.*)" % "|".join(COLUMNS), line):
             last = found[-1]["columns"].setdefault(match[1], {"title": "", "metrics": []})
             if inner := re.match(r'\{title: ([^,]*), metrics: ("[^"]*"|[^}]*)\}', match[2]):
@@ -36,7 +38,7 @@ def views(path):
             last["title"] = match[1]
         elif match := re.match(r"      (?:metrics: )?(.*)", line):
             last["metrics"] += match[1].split()
-    return {view["title"]: view for view in found}
+    return {view["title"]: view for view in found if "screen" in view}
 
 
 def is_metric(name, patterns):
