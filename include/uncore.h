@@ -701,12 +701,13 @@ struct uncore_reading {
 	uint64_t uncertain_ns; /* the times may be off by that */
 	bool lost;             /* the read failed or the kernel gave the event up (end of file) */
 	bool wrapped;          /* it may have overflowed since the reading before, unseen in raw */
-	/* Why it is lost, why its times do not advance, or, with `wrapped`, why it has no count;
-	 * or NULL. */
+	/* Why it is lost, why its times do not advance, with `wrapped`, why it has no count, or
+	 * with `incomplete`, what it lacks; or NULL. */
 	const char *why;
 	/* What its readings so far have added to `raw` themselves, about; 0: nothing, or
 	 * unknown. */
 	uint64_t own;
+	bool incomplete; /* it lacks a part since the reading before: the value is partial */
 };
 
 /* Counts metrics in rounds, one after another, when the PMUs have too few counters for all: the

@@ -17,7 +17,8 @@ enum {
 	LOST = 1 << 3,
 	WRAPPED = 1 << 4,
 	WHY = 1 << 5, /* the id of the reason follows */
-	ALL = (1 << 6) - 1,
+	INCOMPLETE = 1 << 6,
+	ALL = (1 << 7) - 1,
 };
 
 /* The advance of a counter's times since the previous tick, which predicts that of the next
@@ -60,7 +61,8 @@ static uint8_t *encode_one(uint8_t *to, const struct recorded_reading *now,
 	const struct uncore_reading *r = &now->reading;
 	struct advance a = advance_of(r, before);
 	uint8_t flags = (r->raw != before->raw ? RAW : 0) | (r->lost ? LOST : 0) |
-			(r->wrapped ? WRAPPED : 0) | (now->why ? WHY : 0);
+			(r->wrapped ? WRAPPED : 0) | (now->why ? WHY : 0) |
+			(r->incomplete ? INCOMPLETE : 0);
 
 	if (memcmp(&a, predicted, sizeof(a)) != 0)
 		flags |= TIMES | (a.running != a.enabled ? RUNNING : 0);
@@ -155,6 +157,7 @@ static void decode_one(struct input *in, struct recorded_reading *into, struct a
 	r->uncertain_ns = a->uncertain;
 	r->lost = flags & LOST;
 	r->wrapped = flags & WRAPPED;
+	r->incomplete = flags & INCOMPLETE;
 	r->why = NULL;
 	into->why = (uint32_t)why;
 }

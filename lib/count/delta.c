@@ -139,6 +139,8 @@ struct unc_delta unc_delta_take(const struct uncore_counter *counter,
 		d.why = d.enabled_ns ? NULL : after->why;
 		return d;
 	}
+	d.incomplete = after->incomplete;
+	d.why = d.incomplete ? after->why : NULL;
 	if (counter->snapshot) {
 		d.count = after->raw;
 		d.scaled = scale(counter, &d);
@@ -234,7 +236,9 @@ void unc_delta_add(const struct uncore_counter *counter, struct unc_delta *total
 		total->count += interval->count;
 	else if (interval->state == UNC_COUNTED)
 		total->count = interval->count;
-	total->why = NULL;
+	if (interval->incomplete || !total->incomplete)
+		total->why = interval->why;
+	total->incomplete |= interval->incomplete;
 	total->torn += interval->torn;
 	total->own += interval->own;
 	total->enabled_ns += interval->enabled_ns;

@@ -15,6 +15,8 @@
 /* An uncertainty that is small beside the ceiling makes no row suspect: that of a small difference
  * between two large counts. */
 #define SMALL_SHARE 0.01
+/* A value that may be off by so many times itself, or that is 0, is described by its bound. */
+#define MOST_OFF 10
 /* From this share of the value on, the row has a note on what uncore's own readings are of it. */
 #define OWN_SHARE 0.01
 /* A value that is extrapolated from a smaller share of the time is too uncertain: in tests with
@@ -111,6 +113,9 @@ static void check_events(struct unc_judged_row *v)
 			worsen(v, UNCORE_PARTIAL,
 			       "%s/%s/ on CPU %d was not counted all of the time", c->pmu->name,
 			       c->event, c->cpu);
+		if (sum->incomplete)
+			worsen(v, UNCORE_PARTIAL, "%s",
+			       v->interval->deltas[sum->first_incomplete].why);
 		c = &counters[sum->first_torn];
 		if (sum->torn)
 			worsen(v, UNCORE_SUSPECT,
@@ -193,8 +198,22 @@ static void check_clocks(struct unc_judged_row *v)
 		       first->pmu->name, first->cpu, still, all);
 }
 
+/* By how much the value may be off, for people: as a share of it where that means something. */
+static const char *describe_off(const struct unc_judged_row *v, double off, char into[64])
+{
+	const char *unit = v->out->query->unit;
+
+	if (off <= MOST_OFF)
+		snprintf(into, 64, "off by %llu %%", (unsigned long long)(off * 100));
+	else
+		snprintf(into, 64, "up to %llu%s%s", (unsigned long long)fmin(v->out->high, 1e18),
+			 *unit ? " " : "", unit);
+	return into;
+}
+
 static void check_time(struct unc_judged_row *v)
 {
+	char may_be[64];
 	const struct uncore_row *out = v->out;
 	double off = fmax(out->high - out->value, out->value - out->low);
 	/* Bounds are proportional to the count, so that those of 0 have no meaning. */
@@ -207,14 +226,14 @@ static void check_time(struct unc_judged_row *v)
 	    v->took_s >= v->uncertain_s)
 		worsen(v, UNCORE_SUSPECT,
 		       "its counters were not read at one moment, but within %llu of %llu ms: the "
-		       "value may be off by %llu %%",
+		       "value may be %s",
 		       rounded_ms(v->took_s), rounded_ms(v->counted->seconds),
-		       (unsigned long long)fmin(off * 100, 1e6));
+		       describe_off(v, off, may_be));
 	else if (!(v->metric && v->metric->histogram) && off > SUSPECT_SHARE)
 		worsen(v, UNCORE_SUSPECT,
 		       "it was not read when the interval of %llu ms began or ended: the value "
-		       "may be off by %llu %%",
-		       ms(v->interval->length_ns), (unsigned long long)fmin(off * 100, 1e6));
+		       "may be %s",
+		       ms(v->interval->length_ns), describe_off(v, off, may_be));
 	if (v->open_ended)
 		worsen(v, UNCORE_PARTIAL,
 		       "it was counted for an unknown part of %llu ms: it stopped between "

@@ -589,6 +589,8 @@ void unc_sum_add(struct unc_sum *sum, const struct unc_interval *interval, size_
 		sum->first_interrupted = counter;
 	if (d->torn && !sum->torn++)
 		sum->first_torn = counter;
+	if (d->incomplete && !sum->incomplete++)
+		sum->first_incomplete = counter;
 	if (is_still(interval, counter) && !sum->still++)
 		sum->first_still = counter;
 }

@@ -35,12 +35,13 @@ struct unc_delta {
 	 * new value. */
 	const char *what; /* "count", "enabled time"; NULL: only the state is known */
 	uint64_t from, to;
-	const char *why; /* UNC_LOST, UNC_STOPPED: a constant, or NULL */
+	const char *why; /* UNC_LOST, UNC_STOPPED, `incomplete`: a constant, or NULL */
 	bool quiet;      /* it did not move for a tenth of a second or more, but did before */
 	uint64_t torn;   /* readings of halves of the register that were undone in `count` */
 	uint64_t uncertain_ns,
 		uncertain_end_ns; /* the uncertainty of enabled_ns: in all, and at its end */
 	bool interrupted; /* a total: the counter was not read or not counted in some interval */
+	bool incomplete;  /* the count lacks a part: `why` */
 	uint64_t own;     /* of `count`: what its readings have added themselves, about */
 };
 
@@ -148,6 +149,8 @@ struct unc_sum {
 	size_t first_interrupted;
 	size_t torn; /* counters with a value of which torn readings were undone */
 	size_t first_torn;
+	size_t incomplete; /* counters with a value that lacks a part */
+	size_t first_incomplete;
 	double error_share; /* the largest of those of counters with a value */
 	uint64_t own;       /* of `count`: what readings have added */
 	const char *way;    /* of the first counter with one; NULL: all are read exactly */

@@ -63,6 +63,24 @@ static void a_latency_of_a_stalled_reader(void **state)
 	end(&s);
 }
 
+/* There is no share of a value of 0. */
+static void a_difference_that_is_0(void **state)
+{
+	struct stage s;
+
+	(void)state;
+	begin(&s, "max(0, total - local) / seconds");
+	add_counter(&s, add_event(&s, "total"), stalled(96000000, SECOND, SECOND / 10));
+	add_counter(&s, add_event(&s, "local"), stalled(96000000, SECOND, SECOND / 10));
+	assert_close(evaluate(&s)->value, 0);
+	assert_int_equal(s.judged.row.quality, UNCORE_SUSPECT);
+	/* All of `total` in nine tenths of the time, or in eleven, of `local`. */
+	assert_true(s.judged.row.high > 9e6 && s.judged.row.high < 30e6);
+	assert_null(strstr(s.judged.row.reason, "%"));
+	assert_non_null(strstr(s.judged.row.reason, "the value may be up to "));
+	end(&s);
+}
+
 /* A block that is frozen for reading: only the time is uncertain. */
 static void a_ratio_of_one_moment(void **state)
 {
@@ -182,6 +200,7 @@ int main(void)
 		cmocka_unit_test(a_hit_ratio_of_a_stalled_reader),
 		cmocka_unit_test(a_latency_of_a_stalled_reader),
 		cmocka_unit_test(a_ratio_of_one_moment),
+		cmocka_unit_test(a_difference_that_is_0),
 		cmocka_unit_test(short_reads_leave_no_bounds),
 		cmocka_unit_test(a_small_difference_of_large_counts),
 		cmocka_unit_test(the_truth_is_within_the_bounds),

@@ -62,6 +62,7 @@ static void vary(struct recorded_reading *r, const struct recorded_reading *besi
 	}
 	now->lost = random_bits() % 8 == 0;
 	now->wrapped = random_bits() % 8 == 0;
+	now->incomplete = random_bits() % 8 == 0;
 	r->why = random_bits() % 8 ? 0 : (uint32_t)random_value();
 }
 
@@ -75,6 +76,7 @@ static void assert_same(const struct recorded_reading *a, const struct recorded_
 	assert_int_equal(a->reading.uncertain_ns, b->reading.uncertain_ns);
 	assert_int_equal(a->reading.lost, b->reading.lost);
 	assert_int_equal(a->reading.wrapped, b->reading.wrapped);
+	assert_int_equal(a->reading.incomplete, b->reading.incomplete);
 	assert_null(b->reading.why);
 	assert_int_equal(a->why, b->why);
 }
@@ -106,9 +108,10 @@ static void extreme_values_fit_into_the_maximum_room(void **state)
 {
 	struct recorded_reading now[2] = {
 		{{1ULL << 63, 1ULL << 63, 0, 1ULL << 63, UINT64_MAX, UINT64_MAX, true, true, NULL,
-		  0},
+		  0, true},
 		 UINT32_MAX},
-		{{1ULL << 63, 0, 1ULL << 63, 0, UINT64_MAX, 0, true, true, NULL, 0}, UINT32_MAX},
+		{{1ULL << 63, 0, 1ULL << 63, 0, UINT64_MAX, 0, true, true, NULL, 0, true},
+		 UINT32_MAX},
 	};
 	struct recorded_reading decoded[2];
 	uint8_t bytes[READINGS_ROOM(2)];
@@ -177,7 +180,7 @@ static void malformed_encodings_are_refused(void **state)
 		size_t len;
 	} cases[] = {
 		{{2, 0}, 2},    /* neither a key nor a difference */
-		{{1, 0x40}, 2}, /* an unknown flag */
+		{{1, 0x80}, 2}, /* an unknown flag */
 		{{1, 4, 0}, 3}, /* a running time without times */
 		{{1, 1, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 2}, 12}, /* 65 bits */
 		{{1, 1, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0}, 13},

@@ -287,6 +287,51 @@ static void words_instead_of_numbers(void **state)
 	assert_true(row(x, "/", 0)->value == 600);
 }
 
+/* linux fs/resctrl/monitor.c, mon_event_count(): a control group's count is the sum of those of its monitor groups that can
+ * be read. */
+static void a_control_group_lacks_groups_without_a_count(void **state)
+{
+	struct machine *x = *state;
+
+	put_group(x, "mon_groups/db/");
+	put_group(x, "web/");
+	put_group(x, "web/mon_groups/php/");
+	begin(x, UNCORE_LEVEL_SOCKET, "resctrl*/mbm_total_bytes/");
+	put(x, CACHE(0) "mbm_total_bytes", "1010\n");
+	is_measured(next(x, "/", 0), 10);
+	/* Its 1000 bytes are not in the sum any more, but 2000 others are. */
+	put(x, "mon_groups/db/" CACHE(0) "mbm_total_bytes", "Unavailable\n");
+	put(x, CACHE(0) "mbm_total_bytes", "2010\n");
+	is_not(next(x, "/", 0), UNCORE_SUSPECT, "a monitor group below it");
+	is_measured(row(x, "/", 1), 0);
+	is_measured(row(x, "web", 0), 0);
+	put(x, CACHE(0) "mbm_total_bytes", "2060\n");
+	assert_true(next(x, "/", 0)->value == 50);
+	has_quality(row(x, "/", 0), UNCORE_PARTIAL);
+	assert_non_null(strstr(row(x, "/", 0)->reason, "leaves out monitor groups"));
+	/* It is in it again. */
+	put(x, "mon_groups/db/" CACHE(0) "mbm_total_bytes", "1300\n");
+	put(x, CACHE(0) "mbm_total_bytes", "3400\n");
+	is_not(next(x, "/", 0), UNCORE_SUSPECT, "a monitor group below it");
+	put(x, CACHE(0) "mbm_total_bytes", "3401\n");
+	is_measured(next(x, "/", 0), 1);
+	/* Removed: the sum has lost its count, and lacks nothing. */
+	remove_path(x, "web/mon_groups/php");
+	put(x, "web/" CACHE(0) "mbm_total_bytes", "1500\n");
+	is_not(next(x, "web", 0), UNCORE_SUSPECT, "was removed");
+	is_measured(row(x, "/", 0), 0);
+	put(x, "web/" CACHE(0) "mbm_total_bytes", "1501\n");
+	is_measured(next(x, "web", 0), 1);
+	/* The occupancy, too. */
+	uncore_monitor_free(x->m);
+	x->m = NULL;
+	put(x, "mon_groups/db/" CACHE(0) "llc_occupancy", "Unavailable\n");
+	begin(x, UNCORE_LEVEL_SOCKET, "group.cache.occupancy");
+	assert_true(next(x, "/", 0)->value == 4096);
+	has_quality(row(x, "/", 0), UNCORE_PARTIAL);
+	is_measured(row(x, "/", 1), 4096);
+}
+
 /* Without a word between: an overflow that the kernel took for a step, or mbm_total_bytes_config was written. */
 static void counts_that_begin_again(void **state)
 {
@@ -385,6 +430,7 @@ int main(void)
 		TEST(what_moved),
 		TEST(metrics),
 		TEST(words_instead_of_numbers),
+		TEST(a_control_group_lacks_groups_without_a_count),
 		TEST(counts_that_begin_again),
 		TEST(a_group_made_again),
 		TEST(nodes_of_a_cache),

@@ -260,9 +260,21 @@ int unc_resctrl_scan(const struct unc_root *root, const struct unc_topology *top
 
 /* ---- counting ---- */
 
+/* What a reading found. The kernel's count of a control group is the sum of those of its monitor
+ * groups that have a number (linux fs/resctrl/monitor.c, mon_event_count()). */
+enum state { HAS_NUMBER, UNREAD, HAS_WORD, REMOVED };
+
 struct counter {
 	int fd; /* -1: its group or its cache does not exist */
 	const char *file;
+	enum state state, before; /* at the latest reading, and at the end of that before */
+	/* The first counter of the same file of its control group, which may be itself; SIZE_MAX:
+	 * that is not counted. */
+	size_t control;
+	bool is_part; /* of a monitor group */
+	/* In that first counter, at the latest reading: */
+	bool lacks;   /* a monitor group has no number */
+	bool changed; /* one had none before, or has none now */
 };
 
 struct resctrl_source {
@@ -321,6 +333,7 @@ static void read_counter(struct resctrl_source *s, size_t i, struct uncore_readi
 	char text[64], *at = NULL;
 
 	*into = (struct uncore_reading){.lost = true};
+	c->state = UNREAD;
 	if (s->plan[i].error < 0)
 		return;
 	/* Its base is read when it gets tasks. */
@@ -328,6 +341,8 @@ static void read_counter(struct resctrl_source *s, size_t i, struct uncore_readi
 		into->why = "the group had no tasks";
 		return;
 	}
+	if (c->fd < 0)
+		c->fd = open_file(s, i);
 	if (c->fd >= 0)
 		at = read_text(c, text, sizeof(text));
 	into->took_ns = into->uncertain_ns = unc_now_ns() - begin_ns;
@@ -335,10 +350,11 @@ static void read_counter(struct resctrl_source *s, size_t i, struct uncore_readi
 	into->enabled_ns = into->running_ns = into->at_ns - s->since_ns;
 	if (!at) {
 		into->why = "its group was removed, or the cache has no CPU online";
-		c->fd = open_file(s, i);
+		c->state = REMOVED;
 		return;
 	}
 	into->lost = unc_parse_u64(at, &into->raw) < 0;
+	c->state = into->lost ? HAS_WORD : HAS_NUMBER;
 	into->why = into->lost ? "resctrl has no whole number there" : NULL;
 	for (size_t w = 0; into->lost && w < sizeof(words) / sizeof(*words); w++)
 		if (strcmp(at, words[w].text) == 0)
@@ -366,7 +382,8 @@ static int open_counter(struct resctrl_source *s, size_t i, struct uncore_counte
 
 	while (event < EVENTS && events[event].number != c->config[0])
 		event++;
-	s->counters[i] = (struct counter){-1, event < EVENTS ? events[event].file : "event"};
+	s->counters[i] =
+		(struct counter){.fd = -1, .file = event < EVENTS ? events[event].file : "event"};
 	c->width = 64;
 	c->most_per_s = MOST_BYTES_PER_S;
 	if (event < EVENTS)
@@ -380,6 +397,40 @@ static int open_counter(struct resctrl_source *s, size_t i, struct uncore_counte
 	if (err == -EMFILE || err == -ENFILE || err == -ENOMEM)
 		return err;
 	return refuse(s, c, s->counters[i].file, err);
+}
+
+/* Whether `role` is that of a monitor group: "/db" in the default group "/", "web/db" in "web". */
+static bool is_part(const char *role)
+{
+	const char *slash = strchr(role, '/');
+
+	return slash && slash[1];
+}
+
+/* Whether a control group has the role of the other group, or contains it. */
+static bool is_control_of(const char *control, const char *role)
+{
+	size_t len = strcmp(control, "/") == 0 ? 0 : strlen(control);
+
+	return !is_part(control) && strncmp(role, control, len) == 0 &&
+	       (role[len] == '/' || !role[len]);
+}
+
+/* Finds the control group of each counter. */
+static void link_counters(struct resctrl_source *s)
+{
+	for (size_t i = 0; i < s->count; i++) {
+		const struct uncore_pmu *pmu = s->plan[i].pmu;
+		struct counter *c = &s->counters[i];
+		size_t k = 0;
+
+		while (k < s->count && (s->counters[k].file != c->file ||
+					strcmp(s->plan[k].pmu->identifier, pmu->identifier) != 0 ||
+					!is_control_of(s->plan[k].pmu->role, pmu->role)))
+			k++;
+		c->is_part = is_part(pmu->role);
+		c->control = k < s->count ? k : SIZE_MAX;
+	}
 }
 
 static int resctrl_open(struct unc_source *source, struct uncore_counter *counters, size_t count,
@@ -405,6 +456,7 @@ static int resctrl_open(struct unc_source *source, struct uncore_counter *counte
 				"planned. Allow more with ulimit -n, or count less",
 				count);
 	}
+	link_counters(s);
 	return 0;
 }
 
@@ -423,6 +475,44 @@ static void end_interval(struct unc_slot *slot)
 	slot->mixed = slot->since_ns && unc_now_ns() - slot->since_ns < UNC_SLOT_MIXED_NS;
 }
 
+/* What is in the count of a control group changes with its monitor groups: it has no value between
+ * a reading with a group's count and one without it. */
+static void compare_parts(struct resctrl_source *s, struct uncore_reading *into)
+{
+	for (size_t i = 0; i < s->count; i++)
+		s->counters[i].lacks = s->counters[i].changed = false;
+	for (size_t i = 0; i < s->count; i++) {
+		const struct counter *c = &s->counters[i];
+		struct counter *control =
+			c->is_part && c->control != SIZE_MAX ? &s->counters[c->control] : NULL;
+
+		if (!control)
+			continue;
+		control->lacks |= c->state == HAS_WORD;
+		/* A group that is made again begins at 0. */
+		control->changed |=
+			c->before != REMOVED && (c->state < HAS_WORD) != (c->before < HAS_WORD);
+	}
+	for (size_t i = 0; i < s->count; i++) {
+		struct counter *c = &s->counters[i];
+		const struct counter *control =
+			!c->is_part && c->control != SIZE_MAX ? &s->counters[c->control] : NULL;
+
+		c->before = c->state;
+		if (!control || into[i].lost)
+			continue;
+		if (control->changed && !s->plan[i].snapshot) {
+			into[i].wrapped = true;
+			into[i].why = "a monitor group below it was removed, or it got or lost its "
+				      "count, which the kernel adds";
+		} else if (control->lacks) {
+			into[i].incomplete = true;
+			into[i].why = "the kernel leaves out monitor groups below it that have a "
+				      "word ('Unavailable', 'Unassigned') instead of a count";
+		}
+	}
+}
+
 static int resctrl_read(struct unc_source *source, struct uncore_reading *into, uint64_t *now_ns,
 			struct unc_error *e)
 {
@@ -432,6 +522,7 @@ static int resctrl_read(struct unc_source *source, struct uncore_reading *into, 
 	(void)e;
 	for (size_t i = 0; i < s->count; i++)
 		read_counter(s, i, &into[i]);
+	compare_parts(s, into);
 	for (size_t i = 0; i < s->count; i++)
 		if (s->plan[i].pmu->slot)
 			end_interval(s->plan[i].pmu->slot);
