@@ -1016,14 +1016,21 @@ uint64_t uncore_sample_end_wall_ns(const struct uncore_sample *s);
  */
 
 /* Makes groups below /sys/fs/resctrl/mon_groups, "uncore-PID-NUMBER", at most `count`, and fewer
- * if the hardware has fewer ids; one id is left for others. Groups of that name whose process has
- * ended are removed before. The machine must be scanned afterwards, also if it was before: the
- * scan then finds all groups, those of others, too. They must be freed before the machine.
+ * if the hardware has fewer ids, of which one is left for others, or fewer counters that the
+ * kernel assigns. Groups of that name whose process has ended are removed before. The machine must
+ * be scanned afterwards, also if it was before: the scan then finds all groups, those of others,
+ * too. They must be freed before the machine.
  * -ENODEV: resctrl is not mounted, or cannot monitor. -EOPNOTSUPP: this CPU cannot; or the source
  * is not the kernel. -EACCES, -EPERM: no permission. -EROFS: it is mounted read-only, or the root
- * is a snapshot. -ENOSPC: no id is left. -EBUSY: a monitor or groups of this machine exist.
- * -ENOMEM. */
+ * is a snapshot. -ENOSPC: no id or no counter is left. -EBUSY: ids of removed groups are not free
+ * yet, which takes the kernel a second or more; or another program changes groups; or a monitor or
+ * groups of this machine exist. -ENOMEM. */
 int uncore_groups_new(struct uncore_groups **out, struct uncore *u, size_t count);
+/* Makes the groups that uncore_groups_new() could not make, since ids of removed groups were not
+ * free yet. Before the scan. Returns how many are still missing, or its error. */
+int uncore_groups_grow(struct uncore_groups *g);
+/* Why there are fewer than were asked for; NULL: there are not. */
+const char *uncore_groups_limit(const struct uncore_groups *g);
 /* Removes the groups, whose tasks go back to the default group, and frees the object. Monitors of
  * the machine must be freed before. Groups that cannot be removed stay. */
 void uncore_groups_free(struct uncore_groups *g);
@@ -1039,8 +1046,9 @@ const char *uncore_groups_other(const struct uncore_groups *g, int task);
 /* Gives the group to these tasks (ids of threads), and no others: what else is in it goes back to
  * the default group. Tasks that ended and tasks in groups of others are left out. `label` is in
  * the rows from the next reading on, at most 255 bytes. Another one than before means another
- * owner, and "" none: then the group is not read. -EACCES, -EPERM: no permission. -ENOENT: another
- * program has removed the group. */
+ * owner, and "" none: then the group is not read. A group that another program has removed is made
+ * again. -EACCES, -EPERM: no permission. -ENOENT: it cannot be made again yet, but perhaps by a
+ * later call. */
 int uncore_groups_assign(struct uncore_groups *g, size_t i, const int *tasks, size_t count,
 			 const char *label);
 

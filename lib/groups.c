@@ -18,6 +18,7 @@
 #define NUMBERS 1000
 #define LOCK_TRIES 40
 #define LOCK_PAUSE_NS 25000000
+#define REMOUNT "mount -o remount,rw /" TOP
 
 /* A task in a group of others. */
 struct other_task {
@@ -29,8 +30,9 @@ struct uncore_groups {
 	struct uncore *machine;
 	struct unc_slot *slots;
 	int *locks; /* a descriptor of each group's directory, with a lock that ends with the
-		       process: others see by it that the group is in use */
-	size_t count;
+		       process: others see by it that the group is in use; -1: it was removed */
+	size_t count, wanted;
+	const char *limit;         /* why no more than these are wanted, or exist; NULL: all do */
 	struct other_task *others; /* ordered by id */
 	size_t other_count;
 	struct unc_names names; /* of their groups */
@@ -38,6 +40,9 @@ struct uncore_groups {
 
 static int lack_of_permission(struct unc_error *e, int err, const char *what)
 {
+	if (err == -EROFS)
+		return unc_fail(e, EROFS, "%s: resctrl is mounted read-only. As root: " REMOUNT,
+				what);
 	return unc_fail(e, -err,
 			"%s: %s. It needs root, or write permission for the files of resctrl", what,
 			unc_errno_text(err));
@@ -183,7 +188,83 @@ static int count_group(void *context, const char *path, const char *name)
 	return 0;
 }
 
-int uncore_groups_most(struct uncore *u, size_t *most)
+#define INFO TOP "/info/L3_MON"
+
+static const char few_ids[] = "the hardware has no more ids (RMIDs) for groups of tasks";
+static const char late_ids[] =
+	"the ids (RMIDs) that are left are those of removed groups whose lines are still in the "
+	"cache: try again later";
+static const char few_counters[] =
+	"the hardware has no more counters that could be assigned to groups of tasks "
+	"(info/L3_MON/available_mbm_cntrs)";
+
+/* How many counters a new group takes in each cache: one for each event. 0: the hardware counts for
+ * all groups. linux Documentation/filesystems/resctrl.rst, mbm_assign_mode. */
+static size_t counters_of_group(const struct unc_root *root)
+{
+	char *mode = NULL, *events = NULL;
+	const char *line;
+	size_t count = 0;
+
+	if (unc_root_read(root, INFO "/mbm_assign_mode", &mode) == 0 &&
+	    strstr(mode, "[mbm_event]") && unc_root_read(root, INFO "/mon_features", &events) == 0)
+		for (line = events; line; line = strchr(line, '\n')) {
+			size_t len;
+
+			line += strspn(line, "\n");
+			len = strcspn(line, "\n");
+			count += len == strlen("mbm_total_bytes") &&
+				 (memcmp(line, "mbm_total_bytes", len) == 0 ||
+				  memcmp(line, "mbm_local_bytes", len) == 0);
+		}
+	free(mode);
+	free(events);
+	return count;
+}
+
+/* The counters that are left in the cache that has least of them: "0=30;1=28". */
+static size_t free_counters(const struct unc_root *root)
+{
+	char *text = NULL;
+	size_t least = SIZE_MAX;
+	uint64_t count;
+
+	if (unc_root_read(root, INFO "/available_mbm_cntrs", &text) < 0)
+		return SIZE_MAX;
+	for (const char *at = strchr(text, '='); at; at = strchr(at, '=')) {
+		at++;
+		if (unc_take_digits(&at, 10, 10, &count) && count < least)
+			least = (size_t)count;
+	}
+	free(text);
+	return least;
+}
+
+/* Lowers *most to the number of groups that get counters. */
+static int limit_counters(struct uncore *u, size_t *most, const char **limit)
+{
+	size_t each = counters_of_group(u->root), left = each ? free_counters(u->root) : SIZE_MAX;
+
+	if (!each || left == SIZE_MAX)
+		return 0;
+	if (unc_root_read_int(u->root, INFO "/mbm_assign_on_mkdir", INT_MAX, 1) == 0)
+		return unc_fail(&u->error, ENOSPC, "%s",
+				"the kernel assigns no counters of the hardware to new groups. As "
+				"root: echo 1 >/" INFO "/mbm_assign_on_mkdir");
+	if (left < each)
+		return unc_fail(
+			&u->error, ENOSPC,
+			"%s: a group takes %zu in each cache, and %zu are left. Other groups have "
+			"them, see their mbm_L3_assignments",
+			few_counters, each, left);
+	if (left / each < *most) {
+		*most = left / each;
+		*limit = few_counters;
+	}
+	return 0;
+}
+
+static int find_most(struct uncore *u, size_t *most, const char **limit)
 {
 	int dir = open_directory(u), ids;
 	size_t used = 0;
@@ -193,7 +274,7 @@ int uncore_groups_most(struct uncore *u, size_t *most)
 	close(dir);
 	if (for_groups(u, count_group, &used) < 0)
 		return unc_nomem(&u->error);
-	ids = unc_root_read_int(u->root, TOP "/info/L3_MON/num_rmids", INT_MAX, -1);
+	ids = unc_root_read_int(u->root, INFO "/num_rmids", INT_MAX, -1);
 	if (ids >= 0 && (size_t)ids < used + 2)
 		return unc_fail(
 			&u->error, ENOSPC,
@@ -201,7 +282,15 @@ int uncore_groups_most(struct uncore *u, size_t *most)
 			"included: none is left, as one stays free for others",
 			ids, used);
 	*most = ids < 0 ? SIZE_MAX : (size_t)ids - used - 1;
-	return 0;
+	*limit = few_ids;
+	return limit_counters(u, most, limit);
+}
+
+int uncore_groups_most(struct uncore *u, size_t *most)
+{
+	const char *limit;
+
+	return find_most(u, most, &limit);
 }
 
 /* ---- a finding ---- */
@@ -230,7 +319,7 @@ int unc_groups_check(struct uncore *u, unc_add_finding *add)
 	}
 	if (for_groups(u, count_group, &groups) < 0)
 		return unc_nomem(&u->error);
-	ids = unc_root_read_int(u->root, TOP "/info/L3_MON/num_rmids", INT_MAX, -1);
+	ids = unc_root_read_int(u->root, INFO "/num_rmids", INT_MAX, -1);
 	unc_text_add(&d.found, "mounted, %zu group%s", groups, groups == 1 ? "" : "s");
 	if (ids >= 0)
 		unc_text_add(&d.found, " of at most %d (RMIDs)", ids);
@@ -241,27 +330,27 @@ int unc_groups_check(struct uncore *u, unc_add_finding *add)
 	} else {
 		unc_text_add(&d.why, "groups cannot be made and tasks cannot be moved: %s",
 			     unc_errno_text(fd));
-		unc_text_add(&d.fix, "run uncore who as root");
+		unc_text_add(&d.fix, "%s", fd == -EROFS ? REMOUNT : "run uncore who as root");
 	}
 	return add(u, &d);
 }
 
 /* ---- making and removing ---- */
 
+/* Whether ids may be free in some seconds. uncore_groups_new() asks for no more than there are. */
+static bool may_pass(int err)
+{
+	return err == -EBUSY || err == -ENOSPC;
+}
+
 static int refuse_group(struct uncore *u, int err)
 {
-	if (err == -ENOSPC)
-		return unc_fail(&u->error, ENOSPC,
-				"the hardware has no id (RMID) left for a group of tasks");
-	if (err == -EBUSY)
-		return unc_fail(
-			&u->error, ENOSPC,
-			"the ids (RMIDs) that are left are those of removed groups whose lines are "
-			"still in the cache: try again later");
+	if (may_pass(err))
+		return unc_fail(&u->error, EBUSY, "%s", late_ids);
 	return lack_of_permission(&u->error, err, "a group cannot be made in /" MON_GROUPS);
 }
 
-/* Makes the next group, with a number from `number` on. Returns 0, or a negative errno without a
+/* Makes the next group, with a number from *number on. Returns 0, or a negative errno without a
  * sentence. */
 static int make_group(struct uncore_groups *g, int dir, unsigned *number)
 {
@@ -283,13 +372,13 @@ static int make_group(struct uncore_groups *g, int dir, unsigned *number)
 	return 0;
 }
 
-static int make_groups(struct uncore_groups *g, size_t count)
+int uncore_groups_grow(struct uncore_groups *g)
 {
 	struct uncore *u = g->machine;
 	int dir = open_directory(u), lock = dir < 0 ? dir : lock_all(u), err = 0;
-	unsigned number = 0;
+	unsigned number = (unsigned)g->count;
 
-	while (lock >= 0 && err == 0 && g->count < count)
+	while (lock >= 0 && err == 0 && g->count < g->wanted)
 		err = make_group(g, dir, &number);
 	if (lock >= 0)
 		close(lock);
@@ -297,11 +386,16 @@ static int make_groups(struct uncore_groups *g, size_t count)
 		close(dir);
 	if (lock < 0)
 		return lock;
-	return g->count ? 0 : refuse_group(u, err);
+	if (err < 0 && (!g->count || !may_pass(err)))
+		return refuse_group(u, err);
+	if (err < 0)
+		g->limit = late_ids;
+	return (int)(g->wanted - g->count);
 }
 
 int uncore_groups_new(struct uncore_groups **out, struct uncore *u, size_t count)
 {
+	const char *limit = NULL;
 	struct uncore_groups *g;
 	size_t most = 0;
 	int r = 0;
@@ -313,17 +407,18 @@ int uncore_groups_new(struct uncore_groups **out, struct uncore *u, size_t count
 		return unc_fail(&u->error, EINVAL, "at least one group must be made");
 	r = uncore_groups_clean(u, false, NULL, NULL);
 	if (r >= 0)
-		r = uncore_groups_most(u, &most);
+		r = find_most(u, &most, &limit);
 	if (r < 0)
 		return r;
-	count = count < most ? count : most;
 	g = calloc(1, sizeof(*g));
 	if (!g)
 		return unc_nomem(&u->error);
 	g->machine = u;
-	g->slots = calloc(count, sizeof(*g->slots));
-	g->locks = calloc(count, sizeof(*g->locks));
-	r = g->slots && g->locks ? make_groups(g, count) : unc_nomem(&u->error);
+	g->wanted = count < most ? count : most;
+	g->limit = most < count ? limit : NULL;
+	g->slots = calloc(g->wanted, sizeof(*g->slots));
+	g->locks = calloc(g->wanted, sizeof(*g->locks));
+	r = g->slots && g->locks ? uncore_groups_grow(g) : unc_nomem(&u->error);
 	if (r < 0) {
 		uncore_groups_free(g);
 		return r;
@@ -343,7 +438,8 @@ void uncore_groups_free(struct uncore_groups *g)
 	for (size_t i = 0; i < g->count; i++) {
 		if (dir >= 0)
 			unlinkat(dir, g->slots[i].name, AT_REMOVEDIR);
-		close(g->locks[i]);
+		if (g->locks[i] >= 0)
+			close(g->locks[i]);
 	}
 	if (dir >= 0)
 		close(dir);
@@ -368,6 +464,11 @@ int unc_groups_scan(struct uncore_groups *g, struct unc_pmus *pmus)
 size_t uncore_groups_count(const struct uncore_groups *g)
 {
 	return g->count;
+}
+
+const char *uncore_groups_limit(const struct uncore_groups *g)
+{
+	return g->limit;
 }
 
 const char *uncore_groups_name(const struct uncore_groups *g, size_t i)
@@ -533,34 +634,66 @@ static int *sorted(const int *tasks, size_t count)
 	return copy;
 }
 
-int uncore_groups_assign(struct uncore_groups *g, size_t i, const int *tasks, size_t count,
-			 const char *label)
+/* Makes the group again that another program has removed. Its owner's next interval begins anew. */
+static int make_again(struct uncore_groups *g, size_t i)
 {
-	struct uncore *u = g->machine;
-	struct unc_slot *slot = i < g->count ? &g->slots[i] : NULL;
-	const char *path = slot ? UNC_PATH(MON_GROUPS "/%s", slot->name) : "";
-	int *wanted = NULL, *present = NULL, had = 0, err = 0;
+	struct unc_slot *slot = &g->slots[i];
+	int dir = unc_root_open_file(g->machine->root, MON_GROUPS, O_RDONLY | O_DIRECTORY);
+	int lock = dir < 0 ? dir : lock_all(g->machine);
+	int err = lock < 0 ? lock : mkdirat(dir, slot->name, 0755) < 0 ? -errno : 0;
 
-	if (!slot)
-		return unc_fail(&u->error, EINVAL, "there is no group %zu", i);
-	wanted = sorted(tasks, count);
-	had = wanted ? read_tasks(g, path, &present) : -ENOMEM;
+	*slot->next = '\0'; /* it has no tasks */
+	if (g->locks[i] >= 0)
+		close(g->locks[i]);
+	g->locks[i] = err == 0 ? lock_group(g->machine, slot->name) : -1;
+	if (lock >= 0)
+		close(lock);
+	if (dir >= 0)
+		close(dir);
+	return err;
+}
+
+/* Makes these tasks those of a group. */
+static int set_tasks(struct uncore_groups *g, size_t i, const int *tasks, size_t count)
+{
+	const char *path = UNC_PATH(MON_GROUPS "/%s", g->slots[i].name);
+	int *wanted = sorted(tasks, count), *present = NULL, err;
+	int had = wanted ? read_tasks(g, path, &present) : -ENOMEM;
+
+	if (had == -ENOENT && make_again(g, i) == 0)
+		had = read_tasks(g, path, &present);
 	if (had > 0)
 		qsort(present, (size_t)had, sizeof(*present), unc_compare_ints);
 	err = had < 0 ? had : move_tasks(g, TOP, present, (size_t)had, wanted, count);
 	if (err == 0)
 		err = move_tasks(g, path, wanted, count, present, (size_t)had);
+	free(wanted);
+	free(present);
+	return err;
+}
+
+int uncore_groups_assign(struct uncore_groups *g, size_t i, const int *tasks, size_t count,
+			 const char *label)
+{
+	struct uncore *u = g->machine;
+	struct unc_slot *slot = i < g->count ? &g->slots[i] : NULL;
+	int err = slot ? set_tasks(g, i, tasks, count) : -EINVAL;
+	const char *path;
+
+	if (!slot)
+		return unc_fail(&u->error, EINVAL, "there is no group %zu", i);
 	if (err == 0 && strncmp(slot->next, label, sizeof(slot->next) - 1) != 0) {
 		snprintf(slot->next, sizeof(slot->next), "%s", label);
 		slot->since_ns = unc_now_ns();
 		slot->changed = true;
 	}
-	free(wanted);
-	free(present);
+	path = UNC_PATH(MON_GROUPS "/%s", slot->name);
 	if (err == -ENOMEM)
 		return unc_nomem(&u->error);
 	if (err == -ENOENT)
-		return unc_fail(&u->error, ENOENT, "the group /%s was removed by another program",
+		return unc_fail(&u->error, ENOENT,
+				"the group /%s was removed by another program, and cannot be made "
+				"again yet",
 				path);
 	return err < 0 ? lack_of_permission(&u->error, err,
 					    UNC_PATH("tasks cannot be moved into the group /%s",

@@ -9,6 +9,8 @@
 /* A key that uses less CPU time than this, and takes fewer pages than 10 MB/s, can move little. */
 #define BUSY_CPU 0.009 /* a tick of 10 ms in a second, and some jitter */
 #define BUSY_FAULTS 2560
+/* This process is hardly what anybody looks for. */
+#define BUSY_OWN_CPU 0.1
 /* Another key gets a slot only if it moved so many times more: two equal ones do not alternate. */
 #define CLEARLY_MORE 1.25
 /* The share of the slots that other keys get in turn, while some key was never measured, and
@@ -18,6 +20,8 @@
 
 bool key_is_busy(const struct key *key)
 {
+	if (key->own)
+		return key->cpu >= BUSY_OWN_CPU;
 	return !key->elsewhere && (key->cpu >= BUSY_CPU || key->faults >= BUSY_FAULTS);
 }
 

@@ -15,6 +15,7 @@ struct key {
 	double faults; /* page faults per second */
 	size_t processes;
 	bool children;     /* a process of it has started others */
+	bool own;          /* it is this process */
 	bool elsewhere;    /* all its processes are in groups of others */
 	bool joined;       /* it has processes that it had not when its group got its tasks */
 	int slot;          /* -1: none */

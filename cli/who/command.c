@@ -16,6 +16,9 @@
 /* More groups are seldom needed, and reading each takes an interrupt on a CPU of each cache. */
 #define DEFAULT_GROUPS 32
 #define MOST_GROUPS 1024
+/* For so long ids of removed groups are waited for. */
+#define WAIT_NS (3 * NS_PER_S)
+#define PAUSE_NS (100 * NS_PER_MS)
 
 #define WHO_GROUPS WHO_MOVED "," WHO_LOCAL "," WHO_REMOTE "," WHO_CACHE
 #define WHO_DISKS WHO_DISKS_READ "," WHO_DISKS_WRITTEN
@@ -200,6 +203,29 @@ static int count_all(struct who *w, const struct who_options *o, int stop_fd)
 	return print_close(&w->print, status);
 }
 
+/* Makes the groups. The ids of groups that were removed just before are not free at once: the
+ * kernel looks every second. Returns 0 or an error of uncore_groups_new(). */
+static int make_groups(struct cli *cli, const struct who_options *o, int stop_fd)
+{
+	uint64_t until_ns = cli_now_ns() + WAIT_NS;
+	bool told = !o->verbose;
+
+	for (;;) {
+		int err = made ? 0 : uncore_groups_new(&made, cli->u, o->groups);
+
+		if (!err)
+			err = uncore_groups_grow(made);
+		if (!err || (err < 0 && err != -EBUSY) || cli_now_ns() >= until_ns)
+			return err < 0 ? err : 0;
+		if (!told)
+			cli_error("note: waits up to %d s: %s", (int)(WAIT_NS / NS_PER_S),
+				  made ? uncore_groups_limit(made) : uncore_error(cli->u));
+		told = true;
+		if (cli_sleep_until(cli_now_ns() + PAUSE_NS, stop_fd))
+			return err < 0 ? err : 0;
+	}
+}
+
 /* Whether what remains without groups is shown: where no groups can be made on this machine, or the
  * user asks for more than groups. Another machine's processes are not known. */
 static bool remains(const struct cli *cli, const struct who_options *o, int err)
@@ -215,15 +241,15 @@ static void note_groups(const struct cli *cli, const struct who_options *o, int 
 		cli_error("note: %s. Without groups only storage and GPUs are shown",
 			  uncore_error(cli->u));
 	else if (uncore_groups_count(made) < o->groups && o->verbose)
-		cli_error("note: %zu groups were made: the hardware has no more ids that are free",
-			  uncore_groups_count(made));
+		cli_error("note: %zu groups were made: %s", uncore_groups_count(made),
+			  uncore_groups_limit(made));
 }
 
 /* Makes the groups, and opens what reads the processes. An exit code. */
-static int open_all(struct who *w, const struct who_options *o, struct usage *usage)
+static int open_all(struct who *w, const struct who_options *o, struct usage *usage, int stop_fd)
 {
 	struct cli *cli = w->cli;
-	int err = uncore_groups_new(&made, cli->u, o->groups), status;
+	int err = make_groups(cli, o, stop_fd), status;
 
 	if (err && !remains(cli, o, err))
 		return cli_fail(cli, err);
@@ -256,7 +282,7 @@ static int run(struct cli *cli, const struct who_options *o)
 	if (status)
 		return status;
 	atexit(remove_groups);
-	status = open_all(&w, o, &usage);
+	status = open_all(&w, o, &usage, signals.stop_fd);
 	if (!status)
 		status = count_all(&w, o, signals.stop_fd);
 	remove_groups();

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "who/pool.h"
 
+#include <errno.h>
 #include <math.h>
 #include <pwd.h>
 #include <stdio.h>
@@ -171,6 +172,7 @@ static void add_process(struct pool *p, struct process *process)
 	/* With other keys than processes, children mostly have the same one. */
 	k->children |= p->by == BY_PROCESS && process->children;
 	k->joined |= !process->placed;
+	k->own = p->by == BY_PROCESS && process->pid == p->tasks.own;
 	k->elsewhere &= p->groups && uncore_groups_other(p->groups, process->pid);
 }
 
@@ -209,6 +211,8 @@ void pool_measured(struct pool *p, size_t slot, double rate)
 	k->measured = p->interval;
 	if (isfinite(rate))
 		k->rate = rate;
+	else
+		k->joined = true; /* perhaps the group was removed */
 }
 
 const struct key *pool_owner(const struct pool *p, size_t slot)
@@ -218,7 +222,7 @@ const struct key *pool_owner(const struct pool *p, size_t slot)
 
 struct pool_rest pool_rest(const struct pool *p)
 {
-	struct pool_rest rest = {0};
+	struct pool_rest rest = {.removed = p->removed};
 
 	for (size_t i = 0; i < p->key_count; i++) {
 		if (!key_is_busy(&p->keys[i]))
@@ -240,7 +244,8 @@ struct pool_rest pool_rest(const struct pool *p)
 	return rest;
 }
 
-/* Gives the slot to all threads of all processes of the key. */
+/* Gives the slot to all threads of all processes of the key. If its group does not exist, nothing
+ * has it. */
 static int give(struct pool *p, size_t slot, size_t key)
 {
 	const char *label = key == SIZE_MAX ? "" : p->keys[key].label;
@@ -255,7 +260,13 @@ static int give(struct pool *p, size_t slot, size_t key)
 	}
 	err = uncore_groups_assign(p->groups, slot, threads, count, label);
 	free(threads);
-	return err ? cli_fail(p->cli, err) : CLI_OK;
+	if (err != -ENOENT)
+		return err ? cli_fail(p->cli, err) : CLI_OK;
+	p->removed++;
+	p->owners[slot] = SIZE_MAX;
+	if (key != SIZE_MAX)
+		p->keys[key].slot = -1;
+	return CLI_OK;
 }
 
 /* The key that has the slot now. */
@@ -271,6 +282,7 @@ int pool_assign(struct pool *p)
 {
 	int status = CLI_OK;
 
+	p->removed = 0;
 	if (p->slot_count)
 		choose_slots(p->keys, p->key_count, p->slot_count);
 	for (size_t i = 0; !status && i < p->slot_count; i++) {
@@ -284,7 +296,7 @@ int pool_assign(struct pool *p)
 			continue;
 		status = give(p, i, key);
 		/* Threads that threads have started meanwhile, which were not in the group yet. */
-		if (!status && changed && key != SIZE_MAX)
+		if (!status && changed && p->owners[i] != SIZE_MAX)
 			status = give(p, i, key);
 	}
 	drop_keys(p);

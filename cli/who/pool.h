@@ -22,6 +22,7 @@ struct pool {
 	struct key *keys;
 	size_t key_count, key_room;
 	uint64_t interval; /* the number of the present one, from 1 on */
+	size_t removed; /* groups that another program has removed, and that are not made again */
 };
 
 /* What the groups of the pool do not have. */
@@ -30,6 +31,7 @@ struct pool_rest {
 	size_t busy;      /* keys that are busy, but had no group */
 	size_t all_busy;
 	double cpu, all_cpu; /* CPU time over time */
+	size_t removed;      /* groups that another program has removed */
 };
 
 /* An exit code. */

@@ -30,21 +30,33 @@ static int slot_of(const struct who *w, const struct uncore_row *row)
 	return -1;
 }
 
+const char who_started[] = "processes that it started are in it, until the end of the interval in "
+			   "which they began";
+
 static void describe_rest(struct who *w)
 {
 	const struct pool_rest *rest = &w->rest;
+	const char *limit = w->pool.groups ? uncore_groups_limit(w->pool.groups) : NULL;
 
 	w->other.len = w->reason.len = 0;
 	buffer_printf(&w->other, "%zu process%s and the kernel", rest->processes,
 		      rest->processes == 1 ? "" : "es");
-	if (rest->busy)
-		buffer_printf(
-			&w->reason,
-			"%zu of %zu busy %s had no group in this interval, with %.0f %% of the CPU "
-			"time: the hardware has few groups, which they have in turn (--groups)",
-			rest->busy, rest->all_busy,
-			w->by == BY_PROCESS ? "processes" : who_by_words[w->by],
-			rest->all_cpu > 0 ? 100 * rest->cpu / rest->all_cpu : 0);
+	if (!rest->busy)
+		return;
+	buffer_printf(&w->reason,
+		      "%zu of %zu busy %s had no group in this interval, with %.0f %% of the CPU "
+		      "time: ",
+		      rest->busy, rest->all_busy,
+		      w->by == BY_PROCESS ? "processes" : who_by_words[w->by],
+		      rest->all_cpu > 0 ? 100 * rest->cpu / rest->all_cpu : 0);
+	if (rest->removed)
+		buffer_printf(&w->reason,
+			      "another program has removed %zu group%s of uncore, which cannot be "
+			      "made again yet",
+			      rest->removed, rest->removed == 1 ? "" : "s");
+	else
+		buffer_printf(&w->reason, "they have %zu groups in turn, as %s", w->pool.slot_count,
+			      limit ? limit : "--groups allows no more");
 }
 
 /* Both counts of remote traffic are read one after another. That of a group with local traffic

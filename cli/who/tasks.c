@@ -19,6 +19,7 @@
 int tasks_open(struct tasks *t, const char *root)
 {
 	auto_buffer path = {0};
+	char self[16] = "";
 
 	buffer_printf(&path, "%s/proc", root ? root : "");
 	*t = (struct tasks){.proc = open(path.data, O_RDONLY | O_DIRECTORY | O_CLOEXEC),
@@ -26,6 +27,8 @@ int tasks_open(struct tasks *t, const char *root)
 	if (t->proc < 0)
 		return cli_failure(CLI_RUNTIME, "%s cannot be read: %s", path.data,
 				   strerror(errno));
+	if (readlinkat(t->proc, "self", self, sizeof(self) - 1) > 0)
+		t->own = (int)strtol(self, NULL, 10);
 	return CLI_OK;
 }
 

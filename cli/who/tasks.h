@@ -30,6 +30,7 @@ struct process {
 
 struct tasks {
 	int proc; /* the directory */
+	int own;  /* the id of this process there; 0: it is another machine's */
 	double ticks_per_s;
 	struct process *items; /* ordered by id */
 	size_t count, room;

@@ -185,6 +185,17 @@ static void keys_of_others(void **state)
 	assert_true(w.keys[2].slot >= 0);
 }
 
+/* This process is hardly what anybody looks for. */
+static void its_own_key(void **state)
+{
+	struct key k = {.cpu = 0.05, .faults = 1e6, .own = true};
+
+	(void)state;
+	assert_false(key_is_busy(&k));
+	k.cpu = 0.2;
+	assert_true(key_is_busy(&k));
+}
+
 static void one_slot(void **state)
 {
 	struct world w = make(3, 1);
@@ -208,6 +219,7 @@ int main(void)
 		cmocka_unit_test(forty_on_eight), cmocka_unit_test(one_that_grows),
 		cmocka_unit_test(hysteresis),     cmocka_unit_test(who_is_busy),
 		cmocka_unit_test(keys_of_others), cmocka_unit_test(one_slot),
+		cmocka_unit_test(its_own_key),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
