@@ -148,6 +148,14 @@ static int start(void *context, bool again)
 
 /* ---- windows ---- */
 
+/* Rows of a recording are those of the sample, with other texts. */
+static const struct uncore_distribution *distribution_of(const struct frame *f, size_t i)
+{
+	size_t origin = f->made ? frame_row_origin(f, i) : i;
+
+	return origin == SIZE_MAX ? NULL : uncore_sample_distribution(f->sample, origin);
+}
+
 static int take(void *context, const struct frame *f)
 {
 	struct print *p = context;
@@ -157,13 +165,16 @@ static int take(void *context, const struct frame *f)
 		repeat_add(&p->repeat, f);
 		return CLI_OK;
 	}
-	for (size_t i = 0; i < frame_row_count(f); i++)
-		out_row(&p->out,
-			(struct out_row){.sample = f->recorded ? NULL : f->sample,
-					 .index = i,
-					 .row = frame_row(f, i),
-					 .distribution = uncore_sample_distribution(f->sample, i),
-					 .spread = NAN});
+	for (size_t i = 0; i < frame_row_count(f); i++) {
+		size_t origin = frame_row_origin(f, i);
+		bool of_sample = origin != SIZE_MAX;
+
+		out_row(&p->out, (struct out_row){.sample = of_sample ? f->sample : NULL,
+						  .index = of_sample ? origin : 0,
+						  .row = frame_row(f, i),
+						  .distribution = distribution_of(f, i),
+						  .spread = NAN});
+	}
 	/* The head has the length of the first round, since the last one may be shorter. */
 	if (!f->round)
 		p->out.frame = *f;

@@ -140,6 +140,7 @@ static int take(void *context, const struct frame *f)
 		return status;
 	made_frame.recorded = w->rows;
 	made_frame.made = w->row_count;
+	made_frame.origins = w->origins;
 	w->print.sink.stop_fd = w->sink.stop_fd;
 	return print_of(w)->take(print_of(w)->context, &made_frame);
 }
@@ -292,6 +293,7 @@ static int run(struct cli *cli, const struct who_options *o)
 	free(w.rows);
 	free(w.places);
 	free(w.sums);
+	free(w.origins);
 	buffer_free(&w.other);
 	buffer_free(&w.reason);
 	signals_close(&signals);

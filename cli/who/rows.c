@@ -119,8 +119,9 @@ static void subtract(struct who *w, const struct frame *f, struct uncore_row *ro
 	}
 }
 
-static void add_row(struct who *w, const struct frame *f, const struct uncore_row *from)
+static void add_row(struct who *w, const struct frame *f, size_t index)
 {
+	const struct uncore_row *from = uncore_sample_row(f->sample, index);
 	int slot = slot_of(w, from);
 	const struct key *owner = slot < 0 ? NULL : pool_owner(&w->pool, (size_t)slot);
 	struct uncore_row *row;
@@ -134,8 +135,8 @@ static void add_row(struct who *w, const struct frame *f, const struct uncore_ro
 		row->reason = NULL;
 	}
 	if (owner && owner->children && !row->reason)
-		row->reason = "processes that it started are in it, until the end of the interval "
-			      "in which they began";
+		row->reason = who_started;
+	w->origins[w->row_count] = is_default(from) ? SIZE_MAX : index;
 	if (is_default(from))
 		subtract(w, f, row, &w->places[w->row_count]);
 	w->row_count++;
@@ -157,6 +158,7 @@ void who_make_rows(struct who *w, const struct frame *f)
 		w->row_room = most;
 		w->rows = cli_realloc(w->rows, most, sizeof(*w->rows));
 		w->places = cli_realloc(w->places, most, sizeof(*w->places));
+		w->origins = cli_realloc(w->origins, most, sizeof(*w->origins));
 	}
 	for (size_t i = 0; i < count; i++)
 		if (cli_same(uncore_sample_row(f->sample, i)->query->name, WHO_MOVED))
@@ -170,7 +172,7 @@ void who_make_rows(struct who *w, const struct frame *f)
 		if (slot >= 0 && row->place->socket < 0 && cli_same(row->query->name, measure))
 			pool_measured(&w->pool, (size_t)slot, row->value);
 		if (w->pool.groups || is_of_disks(row))
-			add_row(w, f, row);
+			add_row(w, f, i);
 	}
 	if (w->usage)
 		who_add_used(w);

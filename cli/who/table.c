@@ -8,7 +8,8 @@
 
 #include "who/who.h"
 
-#define SOCKETS 4 /* with columns of their own */
+#define STARTED " *" /* the mark of a key whose row contains what it started */
+#define SOCKETS 4    /* with columns of their own */
 /* The sum and the controllers differ by at least that much of it before the text says why. */
 #define DIFFERENT 0.02
 
@@ -43,6 +44,7 @@ struct line {
 	const char *role;
 	const char *tasks; /* NULL: a group of others */
 	enum kind kind;
+	bool started; /* what its processes have started is in it */
 	const struct uncore_row *cells[COLUMNS], *sockets[SOCKETS];
 };
 
@@ -78,6 +80,7 @@ static struct line *make_lines(const struct out *out, size_t *count)
 		if (!row->place->role && !row->place->tasks)
 			continue;
 		line = find_line(lines, count, row);
+		line->started |= row->reason == who_started;
 		for (int m = 0; socket < 0 && m < COLUMNS; m++)
 			if (cli_same(row->query->name, metrics[m]))
 				line->cells[m] = row;
@@ -122,17 +125,31 @@ static int compare_lines(const void *a, const void *b)
 				  : strcmp(x->tasks ? x->tasks : "", y->tasks ? y->tasks : "");
 }
 
+/* Whether all bytes of the line are known. Those of "other" lack what has its own line. */
+static bool is_complete(const struct line *line)
+{
+	const struct uncore_row *row = line->cells[MOVED];
+
+	return !row ||
+	       (isfinite(row->value) && (line->kind == OTHER || row->quality != UNCORE_PARTIAL));
+}
+
 /* All that groups moved. A monitor group in the default group, "/web", was taken off that and is
- * added again; one in a control group, "batch/db", is contained in that. */
-static double sum_of(const struct line *lines, size_t count)
+ * added again; one in a control group, "batch/db", is contained in that. *unknown: groups whose
+ * bytes are not known. */
+static double sum_of(const struct line *lines, size_t count, size_t *unknown)
 {
 	double sum = 0;
 
-	for (size_t i = 0; i < count; i++)
-		if (lines[i].kind != FOREIGN || !strchr(lines[i].role + 1, '/'))
-			sum += lines[i].cells[MOVED] && isfinite(lines[i].cells[MOVED]->value)
-				       ? lines[i].cells[MOVED]->value
-				       : 0;
+	*unknown = 0;
+	for (size_t i = 0; i < count; i++) {
+		if (lines[i].kind == FOREIGN && strchr(lines[i].role + 1, '/'))
+			continue;
+		sum += lines[i].cells[MOVED] && isfinite(lines[i].cells[MOVED]->value)
+			       ? lines[i].cells[MOVED]->value
+			       : 0;
+		*unknown += !is_complete(&lines[i]);
+	}
 	return sum;
 }
 
@@ -143,7 +160,7 @@ static void put_line(struct table *t, const struct line *line, double sum)
 	if (line->kind == OTHER)
 		table_cell(t, "other: %s", line->tasks);
 	else if (line->kind == OWN)
-		table_cell(t, "%s", line->tasks);
+		table_cell(t, "%s%s", line->tasks, line->started ? STARTED : "");
 	else
 		table_cell(t, "group %s", line->role);
 	out_value(t, moved);
@@ -161,9 +178,14 @@ static void put_rest(struct table *t, const struct line *lines, size_t count, do
 	struct uncore_row_query query = {.name = WHO_MOVED, .unit = "B/s"};
 	struct uncore_row row = {.query = &query, .quality = UNCORE_MEASURED};
 
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; i < count; i++) {
 		if (weight_of(&lines[i]) > 0)
 			row.value += weight_of(&lines[i]);
+		if (!is_complete(&lines[i]))
+			row.quality = UNCORE_PARTIAL;
+	}
+	if (row.quality == UNCORE_PARTIAL && row.value <= 0)
+		row.value = NAN;
 	table_cell(t, lines->role ? "%zu more with groups" : "%zu more", count);
 	out_value(t, lines->cells[MOVED] ? &row : NULL);
 	out_share(t, lines->cells[MOVED] && sum > 0 ? row.value / sum : NAN);
@@ -177,8 +199,23 @@ static void put_rest(struct table *t, const struct line *lines, size_t count, do
 	table_end_row(t, NULL);
 }
 
+static void explain_difference(struct buffer *text, double sum, double counted)
+{
+	if (counted > sum * (1 + DIFFERENT))
+		buffer_printf(text,
+			      ": %s more, which devices moved, or caches and the firmware "
+			      "without a task",
+			      human(counted - sum, "B/s").text);
+	else if (sum > counted * (1 + DIFFERENT))
+		buffer_printf(
+			text,
+			": %s less, which came from caches of other sockets or from memory that "
+			"these controllers do not have",
+			human(sum - counted, "B/s").text);
+}
+
 /* What the memory controllers count in the same interval. */
-static void compare_controllers(struct out *out, double sum)
+static void compare_controllers(struct out *out, double sum, size_t unknown)
 {
 	double counted = NAN;
 	auto_buffer text = {0};
@@ -191,25 +228,20 @@ static void compare_controllers(struct out *out, double sum)
 			continue;
 		counted = isnan(counted) ? row->value : counted + row->value;
 	}
-	if (isnan(counted)) {
+	if (isnan(counted) && !unknown) {
 		out_once(out,
 			 "The memory controllers cannot be counted here, so that the sum of the "
 			 "groups is not compared with them.");
 		return;
 	}
-	buffer_printf(&text, "All groups %s, memory controllers %s", human(sum, "B/s").text,
-		      human(counted, "B/s").text);
-	if (counted > sum * (1 + DIFFERENT))
-		buffer_printf(&text,
-			      ": %s more, which devices moved, or caches and the firmware "
-			      "without a task",
-			      human(counted - sum, "B/s").text);
-	else if (sum > counted * (1 + DIFFERENT))
-		buffer_printf(
-			&text,
-			": %s less, which came from caches of other sockets or from memory that "
-			"these controllers do not have",
-			human(sum - counted, "B/s").text);
+	buffer_printf(&text, "All groups %s", unknown && sum <= 0 ? "-" : human(sum, "B/s").text);
+	if (isfinite(counted))
+		buffer_printf(&text, ", memory controllers %s", human(counted, "B/s").text);
+	if (unknown)
+		buffer_printf(&text, ": %zu of the groups %s no count, so that the sum is partial",
+			      unknown, unknown == 1 ? "has" : "have");
+	else
+		explain_difference(&text, sum, counted);
 	buffer_puts(&text, ".");
 	buffer_wrap(out->to, 0, text_columns(), text.data);
 }
@@ -251,12 +283,29 @@ static void compare_disks(struct out *out, const struct line *lines, size_t coun
 		 "O_DIRECT. Disks count when the kernel writes.");
 }
 
+/* The reason of measured rows is a note on their mark. */
+static void put_started(struct who *w, struct out *out, const struct line *lines, size_t count)
+{
+	bool started = false;
+
+	for (size_t i = 0; i < count; i++)
+		started |= lines[i].started;
+	if (started)
+		out_once(out,
+			 "* with processes that it started, until the end of the interval in which "
+			 "they began");
+	for (size_t i = 0; i < w->row_count; i++)
+		if (w->rows[i].reason == who_started)
+			w->rows[i].reason = NULL;
+}
+
 static void put_window(struct out *out)
 {
 	struct who *w = (struct who *)((char *)out - offsetof(struct who, print.out));
 	size_t count, own = 0, shown;
 	auto_free struct line *lines = make_lines(out, &count);
-	double sum = sum_of(lines, count);
+	size_t unknown;
+	double sum = sum_of(lines, count, &unknown);
 
 	out_text_header(out);
 	out_text_time(out);
@@ -268,19 +317,20 @@ static void put_window(struct out *out)
 		own++;
 	shown = w->top && w->top < own ? (size_t)w->top : own;
 	for (size_t i = 0; i < shown; i++)
-		put_line(&out->table, &lines[i], sum);
+		put_line(&out->table, &lines[i], unknown ? NAN : sum);
 	if (shown < own)
-		put_rest(&out->table, lines + shown, own - shown, sum);
+		put_rest(&out->table, lines + shown, own - shown, unknown ? NAN : sum);
 	for (size_t i = own; i < count; i++)
-		put_line(&out->table, &lines[i], sum);
+		put_line(&out->table, &lines[i], unknown ? NAN : sum);
 	table_print(&out->table, out->to);
 	if (!own)
 		buffer_printf(out->to,
 			      w->pool.groups ? "No %s was busy.\n"
 					     : "No %s read or wrote anything.\n",
 			      who_by_words[w->by]);
+	put_started(w, out, lines, own);
 	if (w->pool.groups)
-		compare_controllers(out, sum);
+		compare_controllers(out, sum, unknown);
 	if (w->usage)
 		compare_disks(out, lines, count);
 	out_reasons(out, NULL);

@@ -111,6 +111,7 @@ static void add_row(struct who *w, struct who_sum *sum, int query, double value)
 							  .coverage = 1,
 							  .seconds = w->usage->seconds,
 							  .amount = NAN};
+	w->origins[w->row_count] = SIZE_MAX;
 	w->rows[w->row_count++] = (struct uncore_row){
 		.query = &queries[query],
 		.place = &sum->place,

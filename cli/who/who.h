@@ -51,6 +51,7 @@ struct who {
 	/* What takes the place of the rows of its sample. */
 	struct uncore_row *rows;
 	struct uncore_row_place *places;
+	size_t *origins; /* their rows in the sample; SIZE_MAX: none */
 	size_t row_count, row_room;
 	struct buffer other, reason; /* texts of the rows of the rest */
 	struct usage *usage;         /* NULL: only what groups count is shown */
@@ -60,6 +61,9 @@ struct who {
 };
 
 /* ---- rows.c ---- */
+
+/* The reason of rows that are measured, but contain more than their key. */
+extern const char who_started[];
 
 /* Makes the rows of an interval: of groups that had tasks, and of the default group without its
  * monitor groups. */

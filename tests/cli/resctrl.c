@@ -4,7 +4,9 @@
  * info/L3_MON/num_rmids allows; a removed one gives its tasks back; what is written into `tasks` moves a task. Each task moves
  * data at a known rate, and the group that it is in counts that: $RESCTRL/loads has lines "TASK CPU TOTAL LOCAL TOTAL LOCAL", with
  * the share of a CPU, and bytes per second on the two caches. A '@' in a file /proc/PID/stat stands for its ticks. $RESCTRL/log gets
- * a line for each change. */
+ * a line for each change. With a file $RESCTRL/word, groups "uncore-PID-0" have its text, "Unavailable", instead of counts. With a
+ * file $RESCTRL/read-only, no group can be made. With a
+ * file $RESCTRL/limbo, the id of a removed group cannot be used for so many seconds. */
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -159,6 +161,63 @@ static void settle(void)
 	settled = at;
 }
 
+/* ---- ids of removed groups ---- */
+
+static void use_id_later(void)
+{
+	char path[PATH_MAX], line[64];
+	double seconds;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%.1500s/limbo", root());
+	f = fopen(path, "r");
+	if (!f)
+		return;
+	if (fscanf(f, "%lf", &seconds) != 1)
+		abort();
+	fclose(f);
+	snprintf(path, sizeof(path), "%.1500s/limbo-ends", root());
+	snprintf(line, sizeof(line), "%f\n", now() + seconds);
+	put(path, "a", line);
+}
+
+static int unusable_ids(void)
+{
+	char path[PATH_MAX];
+	double end;
+	int count = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%.1500s/limbo-ends", root());
+	f = fopen(path, "r");
+	while (f && fscanf(f, "%lf", &end) == 1)
+		count += end > now();
+	if (f)
+		fclose(f);
+	return count;
+}
+
+/* Its tasks go back to the default group. */
+static void remove_group(int number)
+{
+	for (int i = 0; i < task_count; i++)
+		if (tasks[i].group == number)
+			tasks[i].group = 0;
+	groups[number].there = false;
+	memset(groups[number].bytes, 0, sizeof(groups[number].bytes));
+	use_id_later();
+}
+
+/* Groups that another program has removed. */
+static void find_removed(void)
+{
+	char path[PATH_MAX];
+
+	for (int i = 0; i < group_count; i++)
+		if (groups[i].there && access(file(path, groups[i].path, ""), F_OK) != 0)
+			remove_group(i);
+}
+
 /* ---- changes ---- */
 
 static void put_tasks(int group)
@@ -226,6 +285,12 @@ int mkdirat(int dir, const char *name, mode_t mode)
 	if (!group)
 		return (int)syscall(SYS_mkdirat, dir, name, mode);
 	load();
+	find_removed();
+	snprintf(path, sizeof(path), "%.1500s/read-only", root());
+	if (access(path, F_OK) == 0) {
+		errno = EROFS;
+		return -1;
+	}
 	f = fopen(file(path, "info/L3_MON", "num_rmids"), "r");
 	if (!f || fscanf(f, "%d", &ids) != 1)
 		abort();
@@ -233,9 +298,9 @@ int mkdirat(int dir, const char *name, mode_t mode)
 	for (int i = 0; i < group_count; i++)
 		there += groups[i].there;
 	r = (int)syscall(SYS_mkdirat, dir, name, mode);
-	if (r == 0 && there >= ids) {
+	if (r == 0 && there + unusable_ids() >= ids) {
 		syscall(SYS_unlinkat, dir, name, AT_REMOVEDIR);
-		errno = ENOSPC;
+		errno = there >= ids ? ENOSPC : EBUSY;
 		return -1;
 	}
 	if (r < 0)
@@ -274,11 +339,7 @@ int unlinkat(int dir, const char *name, int flags)
 	load();
 	settle();
 	number = find_group(group);
-	for (int i = 0; i < task_count; i++)
-		if (tasks[i].group == number)
-			tasks[i].group = 0;
-	groups[number].there = false;
-	memset(groups[number].bytes, 0, sizeof(groups[number].bytes));
+	remove_group(number);
 	if (nftw(where, remove_one, 16, FTW_DEPTH | FTW_PHYS) != 0)
 		return -1;
 	put_tasks(0);
@@ -308,16 +369,33 @@ ssize_t write(int fd, const void *data, size_t size)
 
 /* ---- counts ---- */
 
-/* A control group has the counts of its monitor groups. */
+/* What the group has instead of counts; false: it has counts. */
+static bool read_word(const char *group, char *into, size_t size)
+{
+	char path[PATH_MAX];
+	size_t len = strlen(group);
+	FILE *f;
+	bool has;
+
+	snprintf(path, sizeof(path), "%.1500s/word", root());
+	f = len > 2 && strcmp(group + len - 2, "-0") == 0 ? fopen(path, "r") : NULL;
+	has = f && fgets(into, (int)size, f);
+	if (f)
+		fclose(f);
+	return has;
+}
+
+/* A control group has the counts of its monitor groups, but of those that have some. */
 static double bytes_of(const char *group, int cache, int kind)
 {
-	char parts[PATH_MAX];
+	char parts[PATH_MAX], word[64];
 	double sum = 0;
 
 	snprintf(parts, sizeof(parts), "%.1000s%smon_groups/", group, *group ? "/" : "");
 	for (int i = 0; i < group_count; i++)
-		if (strcmp(groups[i].path, group) == 0 ||
-		    strncmp(groups[i].path, parts, strlen(parts)) == 0)
+		if ((strcmp(groups[i].path, group) == 0 ||
+		     strncmp(groups[i].path, parts, strlen(parts)) == 0) &&
+		    !read_word(groups[i].path, word, sizeof(word)))
 			sum += groups[i].bytes[cache][kind];
 	return sum;
 }
@@ -332,13 +410,13 @@ ssize_t pread(int fd, void *into, size_t size, off_t offset)
 
 	if (!data || strstr(data, "llc"))
 		return syscall(SYS_pread64, fd, into, size, offset);
-	snprintf(group, sizeof(group), "%.1500s/word", root());
-	if (access(group, F_OK) == 0 && strstr(path, "-0/"))
-		return snprintf(into, size, "Unavailable\n");
 	load();
+	find_removed();
 	settle();
 	cache = data[strlen("mon_data/mon_L3_0")] - '0';
 	snprintf(group, sizeof(group), "%.*s", data > path ? (int)(data - path) - 1 : 0, path);
+	if (read_word(group, into, size))
+		return (ssize_t)strlen(into);
 	return snprintf(into, size, "%.0f\n",
 			bytes_of(group, cache, strstr(data, "local") != NULL));
 }

@@ -201,19 +201,189 @@ no_group_left() {
 	no_group_left
 }
 
-@test "a group without a count: no value, and what it moved is in the other one, which is partial" {
+@test "a group without a count: no value; the kernel leaves it out of the default group, and sums are partial" {
 	machine 16
 	process 100 alpha / 0.5 4000000000 3000000000 0 0
 	process 101 beta / 0.4 1000000000 0 0 0
-	: >"$RESCTRL/word"
+	echo Unavailable >"$RESCTRL/word"
 	expect 0 "${who[@]}" -I 200ms -n 2 -j
 	jq -es 'map(select(.names == "alpha (100)" and .name == "group.memory.bandwidth" and .socket == null)) | last |
 		.value == null and .quality == "unavailable" and (.reason | contains("Unavailable"))' <<<"$output" || fail
 	jq -es 'map(select(.role == "other" and .name == "group.memory.bandwidth" and .socket == null)) | last |
-		.quality == "partial" and (.reason | contains("groups without a count"))' <<<"$output" || fail
+		.quality == "partial" and (.reason | contains("leaves out monitor groups"))' <<<"$output" || fail
 	near "$(value 'beta (101)' group.memory.bandwidth null)" 1e9
 	expect 0 "${who[@]}" -I 200ms -n 1
-	[[ $output =~ alpha\ \(100\)\ +-\ ! || $output =~ alpha\ \(100\)\ +- ]] || fail
+	[[ $output =~ alpha\ \(100\)\ +-\ +- && $output =~ beta\ \(101\)\ +[0-9.]+\ [GM]B/s && $output != *' %'* ]] || fail
+	[[ $output =~ 'All groups '[0-9.]+\ [MG]'B/s: 1 of the groups has no count, so that the sum is partial.' ]] || fail
+	[[ $output != *devices* ]] || fail
+	expect 0 "${who[@]}" -I 200ms -n 1 --top 1
+	[[ $output =~ '1 more with groups '\ +- ]] || fail
+	rm "$RESCTRL/loads"
+	process 100 alpha / 0.5 4000000000 3000000000 0 0
+	rm -r "$RESCTRL/proc/101"
+	expect 0 "${who[@]}" -I 200ms -n 1
+	[[ $output == *'All groups -: 1 of the groups has no count, so that the sum is partial.'* ]] || fail
+}
+
+@test "--resctrl: the count of a control group is partial without a monitor group, and none where that comes or goes" {
+	local stat pid i
+
+	machine 16
+	group mon_groups/db-0
+	process 100 db / 0.5 1000000000 0 0 0
+	process 101 other / 0.5 500000000 0 0 0
+	echo 100 >"$RESCTRL/sys/fs/resctrl/mon_groups/db-0/tasks"
+	stat=("${who[@]}")
+	unset 'stat[-1]'
+	"${stat[@]}" --resctrl stat -j -I 300ms -n 9 -M group.memory.bandwidth >"$BATS_TEST_TMPDIR/out" &
+	pid=$!
+	for ((i = 0; i < 100; i++)); do [ -s "$BATS_TEST_TMPDIR/out" ] && break; sleep 0.05; done
+	echo Unassigned >"$RESCTRL/word"
+	sleep 1
+	rm "$RESCTRL/word"
+	wait "$pid"
+	output=$(<"$BATS_TEST_TMPDIR/out")
+	# What it has: 1.5 GB/s, then nothing while the sum loses the group, then 0.5 GB/s, and back.
+	[ "$(jq -rs 'map(select(.role == "/" and .socket == null) | if .value == null then "none" else .quality end) |
+		reduce .[] as $q ([]; if last == $q then . else . + [$q] end) | join(" ")' <<<"$output")" = \
+		'measured none partial none measured' ] || fail "$output"
+	jq -es 'all(.[] | select(.role == "/" and .socket == null and .value != null);
+		.value / (if .quality == "partial" then 0.5e9 else 1.5e9 end) | . > 0.98 and . < 1.02)' <<<"$output" || fail "$output"
+	jq -es 'any(.[]; .role == "/" and .quality == "partial" and (.reason | contains("leaves out monitor groups")))' <<<"$output" || fail
+}
+
+@test "counters that the kernel assigns (ABMC): only as many groups as get one for each event" {
+	local info
+
+	machine 16
+	info=$RESCTRL/sys/fs/resctrl/info/L3_MON
+	process 100 alpha / 0.5 1000000000 0 0 0
+	printf '[mbm_event]\ndefault\n' >"$info/mbm_assign_mode"
+	printf 'llc_occupancy\nmbm_total_bytes\nmbm_total_bytes_config\nmbm_local_bytes\n' >"$info/mon_features"
+	echo '0=9;1=7' >"$info/available_mbm_cntrs"
+	echo 1 >"$info/mbm_assign_on_mkdir"
+	expect 0 "${who[@]}" -I 100ms -n 1 -v
+	[ "$(grep -c mkdir "$RESCTRL/log")" -eq 3 ] || fail
+	[[ $stderr == *'note: 3 groups were made: the hardware has no more counters that could be assigned'* ]] || fail
+	no_group_left
+	echo '0=32;1=1' >"$info/available_mbm_cntrs"
+	expect 1 "${who[@]}" -n 1
+	[[ $stderr == *'a group takes 2 in each cache, and 1 are left'*mbm_L3_assignments* ]] || fail
+	echo '0=32;1=32' >"$info/available_mbm_cntrs"
+	echo 0 >"$info/mbm_assign_on_mkdir"
+	expect 1 "${who[@]}" -n 1
+	[[ $stderr == *'As root: echo 1 >/sys/fs/resctrl/info/L3_MON/mbm_assign_on_mkdir'* ]] || fail
+	# The other mode has no counters of groups.
+	printf 'mbm_event\n[default]\n' >"$info/mbm_assign_mode"
+	: >"$RESCTRL/log"
+	expect 0 "${who[@]}" -I 100ms -n 1
+	[ "$(grep -c mkdir "$RESCTRL/log")" -eq 14 ] || fail
+}
+
+@test "ids of groups that were removed just before: waits for them" {
+	local pid start
+
+	machine 4
+	process 100 alpha / 0.5 1000000000 0 0 0
+	process 101 beta / 0.5 1000000000 0 0 0
+	echo 1.5 >"$RESCTRL/limbo"
+	expect 0 "${who[@]}" -I 100ms -n 1
+	: >"$RESCTRL/log"
+	expect 0 "${who[@]}" -I 100ms -n 1 -v
+	[[ $stderr == *'note: waits up to 3 s: the ids (RMIDs) that are left are those of removed groups'* ]] || fail
+	[ "$(grep -c mkdir "$RESCTRL/log")" -eq 2 ] || fail
+	# One is free, and the other one not for long.
+	rm "$RESCTRL/limbo-ends"
+	echo 60 >"$RESCTRL/limbo"
+	expect 0 "${who[@]}" -I 100ms -n 1 --groups 1
+	: >"$RESCTRL/log"
+	expect 0 "${who[@]}" -I 100ms -n 1 -v
+	[[ $stderr == *'note: 1 groups were made: the ids (RMIDs) that are left'* || $(grep -c mkdir "$RESCTRL/log") -eq 2 ]] || fail
+	expect 1 "${who[@]}" -I 100ms -n 1
+	[[ $stderr == *'the ids (RMIDs) that are left are those of removed groups whose lines are still in the cache: try again later'* ]] ||
+		fail
+	start=$SECONDS
+	"${who[@]}" -I 100ms &
+	pid=$!
+	sleep 0.7
+	kill -TERM $pid
+	wait $pid || true
+	[ $((SECONDS - start)) -le 2 ] || fail 'it did not end'
+	no_group_left
+}
+
+@test "a group that another program removes: the reason in its interval, then it is made again" {
+	local pid i
+
+	machine 16
+	process 100 alpha / 0.5 4000000000 0 0 0
+	"${who[@]}" -I 300ms -n 8 -j >"$BATS_TEST_TMPDIR/out" &
+	pid=$!
+	for ((i = 0; i < 100; i++)); do [ -s "$BATS_TEST_TMPDIR/out" ] && break; sleep 0.05; done
+	rm -r "$RESCTRL/sys/fs/resctrl/mon_groups/uncore-$(pgrep -P $pid || echo $pid)-0" ||
+		rm -r "$RESCTRL"/sys/fs/resctrl/mon_groups/uncore-*-0
+	wait "$pid"
+	output=$(<"$BATS_TEST_TMPDIR/out")
+	[ "$(jq -rs 'map(select(.names == "alpha (100)" and .name == "group.memory.bandwidth" and .socket == null) | .value != null) |
+		reduce .[] as $q ([]; if last == $q then . else . + [$q] end) | map(tostring) | join(" ")' <<<"$output")" = \
+		'true false true' ] || fail "$output"
+	[ "$(jq -rs 'map(select(.names == "alpha (100)" and .name == "group.memory.bandwidth" and .socket == null and .value == null)) |
+		length' <<<"$output")" -eq 1 ] || fail "$output"
+	jq -es 'any(.[]; .names == "alpha (100)" and (.reason // "" | contains("its group was removed")))' <<<"$output" || fail
+	near "$(value 'alpha (100)' group.memory.bandwidth null)" 4e9
+	no_group_left
+	# Its id is not free for long: it is in "other", which says so.
+	: >"$BATS_TEST_TMPDIR/out"
+	echo 3 >"$RESCTRL/sys/fs/resctrl/info/L3_MON/num_rmids"
+	echo 60 >"$RESCTRL/limbo"
+	"${who[@]}" -I 200ms -n 8 -j >"$BATS_TEST_TMPDIR/out" &
+	pid=$!
+	for ((i = 0; i < 100; i++)); do [ -s "$BATS_TEST_TMPDIR/out" ] && break; sleep 0.05; done
+	echo 2 >"$RESCTRL/sys/fs/resctrl/info/L3_MON/num_rmids"
+	rm -r "$RESCTRL"/sys/fs/resctrl/mon_groups/uncore-*-0
+	wait "$pid"
+	output=$(<"$BATS_TEST_TMPDIR/out")
+	jq -es 'map(select(.role == "other" and .name == "group.memory.bandwidth" and .socket == null)) | last |
+		.quality == "partial" and (.reason | contains("another program has removed 1 group of uncore"))' <<<"$output" || fail "$output"
+}
+
+@test "its own process has a group only if it is a top user; inputs of rows; a mark for what was started" {
+	local pid i
+
+	machine 16
+	process 100 alpha / 0.5 4000000000 3000000000 0 0
+	process 101 uncore / 0.05 0 0 0 0
+	ln -s 101 "$RESCTRL/proc/self"
+	expect 0 "${who[@]}" -I 300ms -n 2 -j
+	[[ $output != *'uncore (101)'* ]] || fail
+	# From the inputs a reader can calculate the value again; what is left has none of its own.
+	jq -es 'all(.[] | select(.names == "alpha (100)" and .name == "group.memory.remote.bandwidth" and .socket == null);
+		(.inputs | map({(.name): .value}) | add) as $in |
+		(($in.mbm_total_bytes - $in.mbm_local_bytes) / .interval / .value) | . > 0.95 and . < 1.05)' <<<"$output" || fail
+	jq -es 'all(.[] | select(.role == "other"); .inputs == null)' <<<"$output" || fail
+	sed -i 's/^101 .*/101 0.5 0 0 0 0/' "$RESCTRL/loads"
+	expect 0 "${who[@]}" -I 300ms -n 2 -j
+	[[ $output == *'uncore (101)'* ]] || fail
+	"${who[@]}" -I 400ms -n 5 >"$BATS_TEST_TMPDIR/out" &
+	pid=$!
+	for ((i = 0; i < 100; i++)); do [ -s "$BATS_TEST_TMPDIR/out" ] && break; sleep 0.05; done
+	process 300 child / 0.9 0 0 0 0
+	sed -i 's/ R 1 / R 100 /' "$RESCTRL/proc/300/stat"
+	wait "$pid"
+	output=$(<"$BATS_TEST_TMPDIR/out")
+	[[ $output =~ 'alpha (100) *'\ +[34] && $output == *'* with processes that it started, until the end'* ]] || fail
+	[[ $output != *'is measured'* ]] || fail
+}
+
+@test "a mount that is read-only" {
+	machine 16
+	process 100 alpha / 0.5 1000000000 0 0 0
+	: >"$RESCTRL/read-only"
+	expect_any() { run --separate-stderr "${who[@]}" -n 1; }
+	expect_any
+	[[ $stderr == *'a group cannot be made in /sys/fs/resctrl/mon_groups: resctrl is mounted read-only. As root: mount -o remount,rw /sys/fs/resctrl'* ]] ||
+		fail
+	[ "$status" -ne 0 ] || fail
 }
 
 @test "a killed one is cleaned up by the next, or by --clean; two at once" {
