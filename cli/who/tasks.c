@@ -54,7 +54,9 @@ struct process *tasks_find(const struct tasks *t, int pid)
 	return t->count ? bsearch(&key, t->items, t->count, sizeof(key), compare_ids) : NULL;
 }
 
-bool tasks_read(const struct tasks *t, int pid, const char *file, struct buffer *into)
+/* With `once` all of the file is expected from one call of read(), as it is of one line. */
+static bool read_file(const struct tasks *t, int pid, const char *file, bool once,
+		      struct buffer *into)
 {
 	char path[64];
 	ssize_t got;
@@ -71,9 +73,14 @@ bool tasks_read(const struct tasks *t, int pid, const char *file, struct buffer 
 		got = read(fd, at, 4096);
 		into->len = len + (got > 0 ? (size_t)got : 0);
 		into->data[into->len] = '\0';
-	} while (got > 0);
+	} while (got > 0 && !once);
 	close(fd);
-	return got == 0;
+	return once ? got > 0 : got == 0;
+}
+
+bool tasks_read(const struct tasks *t, int pid, const char *file, struct buffer *into)
+{
+	return read_file(t, pid, file, false, into);
 }
 
 /* The numbers of fields in /proc/PID/stat, see proc_pid_stat(5). */
@@ -150,7 +157,7 @@ static bool read_process(struct tasks *t, int pid, double seconds, struct buffer
 	}
 	*into = (struct process){.pid = pid};
 	text->len = 0;
-	if (!tasks_read(t, pid, "stat", text) || !parse_stat(text->data, into))
+	if (!read_file(t, pid, "stat", true, text) || !parse_stat(text->data, into))
 		return false;
 	compare(t, into, old && old->start == into->start ? old : NULL, seconds);
 	return true;
