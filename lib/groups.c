@@ -32,7 +32,7 @@ struct uncore_groups {
 	int *locks; /* a descriptor of each group's directory, with a lock that ends with the
 		       process: others see by it that the group is in use; -1: it was removed */
 	size_t count, wanted;
-	const char *limit;         /* why no more than these are wanted, or exist; NULL: all do */
+	const char *limit;         /* why no more are wanted; NULL: all are */
 	struct other_task *others; /* ordered by id */
 	size_t other_count;
 	struct unc_names names; /* of their groups */
@@ -388,8 +388,6 @@ int uncore_groups_grow(struct uncore_groups *g)
 		return lock;
 	if (err < 0 && (!g->count || !may_pass(err)))
 		return refuse_group(u, err);
-	if (err < 0)
-		g->limit = late_ids;
 	return (int)(g->wanted - g->count);
 }
 
@@ -468,7 +466,7 @@ size_t uncore_groups_count(const struct uncore_groups *g)
 
 const char *uncore_groups_limit(const struct uncore_groups *g)
 {
-	return g->limit;
+	return g->count < g->wanted ? late_ids : g->limit;
 }
 
 const char *uncore_groups_name(const struct uncore_groups *g, size_t i)

@@ -291,6 +291,7 @@ no_group_left() {
 	: >"$RESCTRL/log"
 	expect 0 "${who[@]}" -I 100ms -n 1 -v
 	[[ $stderr == *'note: waits up to 3 s: the ids (RMIDs) that are left are those of removed groups'* ]] || fail
+	[[ $stderr == *'note: 2 groups were made: the hardware has no more ids (RMIDs) for groups of tasks'* ]] || fail
 	[ "$(grep -c mkdir "$RESCTRL/log")" -eq 2 ] || fail
 	# One is free, and the other one not for long.
 	rm "$RESCTRL/limbo-ends"
