@@ -35,7 +35,9 @@ static bool same_unit(const struct uncore_row *a, const struct uncore_row *b)
 	const struct uncore_pmu *p = a->place->pmu, *q = b->place->pmu;
 	const char *x, *y;
 
-	if (a->place->port || b->place->port || !p || !q || a->place->socket != b->place->socket ||
+	/* Names of devices need not have numbers: sda and sdb. */
+	if (a->place->port || b->place->port || !p || !q || uncore_pmu_is_device(p) ||
+	    uncore_pmu_is_device(q) || a->place->socket != b->place->socket ||
 	    strcmp(a->query->name, b->query->name) == 0 || !uncore_pmu_instance(p) ||
 	    !cli_same(uncore_pmu_instance(p), uncore_pmu_instance(q)))
 		return false;

@@ -185,7 +185,10 @@ static void put_quiet(struct out *out, const struct screen *s, const struct scre
 
 	if (!count)
 		return;
-	buffer_printf(&names, "  %zu %s:", count, elsewhere ? "without traffic here" : "idle");
+	/* Without lines above there is no title. */
+	buffer_printf(&names,
+		      "%s%s%zu %s:", b->count ? "" : uncore_view_title(s->lines[b->first].view),
+		      b->count ? "  " : ": ", count, elsewhere ? "without traffic here" : "idle");
 	used = names.len;
 	for (size_t i = b->first; i < b->end; i++) {
 		const struct screen_line *line = &s->lines[i];

@@ -779,3 +779,17 @@ package_03_die_00 1' ]
 	done
 	[ "$(jq -s '.[2].count >= 2000' "$BATS_TEST_TMPDIR/rows")" = true ]
 }
+
+@test "pcie has the numbers of each disk in its own line, also where names have no numbers" {
+	local letter at
+
+	for letter in a b; do
+		at=$(function_of "0$letter")
+		mkdir -p "$at/virtio/block/vd$letter" "$TREE/sys/block"
+		ln -s ../../../virtio "$at/virtio/block/vd$letter/device"
+		ln -s "../${at#"$TREE/sys/"}/virtio/block/vd$letter" "$TREE/sys/block/vd$letter"
+		echo '105 0 3536 20 7 0 8 0 0 20 20 0 0 0 0 0 0' >"$TREE/sys/block/vd$letter/stat"
+	done
+	expect 0 "$UNCORE" --source files --root "$TREE" pcie -I 50ms -n 1
+	shows $'\n  vda +0 B/s +0 B/s' $'\n  vdb +0 B/s +0 B/s'
+}
