@@ -324,7 +324,7 @@ static bool is_in_line(const struct window *w, size_t row, bool *other)
 			continue;
 		if (line->rows[k] == row)
 			return true;
-		/* Why a part of the place has no value is said below the table. */
+		/* Why a part of the place has no value stands below the table. */
 		*other |= number == line->number && out_same_place(line->place, r->place) &&
 			  cli_same(line->place->role, r->place->role) &&
 			  (isfinite(r->value) || !has_metric(w, line->rows[k], r));

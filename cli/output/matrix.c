@@ -178,7 +178,8 @@ static void put_cell(struct grid *g, struct table *t, const char *kind, const ch
 static void put_grid(struct grid *g, const char *kind)
 {
 	struct table *widths = *kind == 'r' ? &g->out->table : &g->out->below;
-	struct table_column columns[TABLE_COLUMNS + 1] = {{*kind == 'r' ? "READS" : "WRITES", false}};
+	struct table_column columns[TABLE_COLUMNS + 1] = {
+		{*kind == 'r' ? "READS" : "WRITES", false}};
 	char titles[TABLE_COLUMNS][40];
 	struct table t;
 

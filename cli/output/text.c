@@ -283,13 +283,13 @@ void out_amount(const struct out *out, struct table *t, const struct uncore_row 
 {
 	static const char *const units[][2] = {{"B/s", "B"}, {"1/s", ""}, {"W", "J"}};
 	double sum = a ? a->counted->amount : 0;
+	const struct uncore_row *one = a ? a : b;
 	struct human amount;
 
 	if (b && b != a)
 		sum += b->counted->amount;
 	for (size_t i = 0; out->setup.command && i < sizeof(units) / sizeof(*units); i++) {
-		if (!(a || b) || !isfinite(sum) ||
-		    strcmp((a ? a : b)->query->unit, units[i][0]) != 0)
+		if (!one || !isfinite(sum) || strcmp(one->query->unit, units[i][0]) != 0)
 			continue;
 		human_value(&amount, sum, units[i][1]);
 		table_cell(t, "%s%s%s", amount.number, *amount.unit ? " " : "", amount.unit);

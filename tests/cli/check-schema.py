@@ -37,7 +37,7 @@ def errors(value, schema, where="$"):
             found.append(f"{where}: {value!r} is not {rule}")
         elif word == "pattern" and not re.search(rule, value):
             found.append(f"{where}: {value!r} does not match {rule}")
-        elif word in ("required", "properties", "additionalProperties") and value is None:
+        elif word in ("required", "properties", "additionalProperties", "items") and value is None:
             continue  # "type" says whether null is allowed
         elif word == "required":
             found += [f"{where}: {name} is missing" for name in rule if name not in value]

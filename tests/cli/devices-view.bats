@@ -36,6 +36,53 @@ verdicts() {
 		print $1, $2, substr($0, RSTART, RLENGTH) }' <<<"$output"
 }
 
+# rows_of: of the records of standard input, which rows there are, and whether they have a value. Links that a device does
+# not have are not counted, and so not recorded.
+rows_of() {
+	jq -r 'select(.name and .reason != "it is not in the recording") | "\(.name) \(.family) \(.socket) \(.channel) \(.port) \(.pmu) \(.role) \(.value != null) \(.verdict)"' | sort -u
+}
+
+# views_of_recording SOURCE: each view shows the same rows of a default recording as of the machine.
+views_of_recording() {
+	local view rows file=$BATS_TEST_TMPDIR/night.db
+
+	rm -f "$file"
+	expect 0 "$UNCORE" --source "$1" record "$file" -I 1s -n 2
+	for view in pcie mem link power 'pcie --ends' 'link --per-link'; do
+		# shellcheck disable=SC2086 # words
+		expect 0 "$UNCORE" --source "$1" $view -I 1s -n 1 -j
+		rows=$(rows_of <<<"$output")
+		# shellcheck disable=SC2086 # words
+		expect 0 "$UNCORE" report "$file" $view -j
+		[ "$(rows_of <<<"$output")" = "$rows" ] || fail "$1 $view: $(diff <(echo "$rows") <(rows_of <<<"$output"))"
+	done
+	# What a first look shows of a machine: the lines without numbers, and without those at rest.
+	expect 0 "$UNCORE" --source "$1"
+	rows=$(awk '/^(Memory of GPUs|Power) / { on = 1; next } /^[A-Z?]/ || !NF { on = 0 } on { print $1 }' <<<"$output")
+	[[ $rows == *nvidia_gpu_0*nvidia_gpu_0* ]] || fail 'the first look has no GPU'
+	expect 0 "$UNCORE" report "$file"
+	[ "$(awk '/^(Memory of GPUs|Power) / { on = 1; next } !NF { on = 0 } on && $1 != "OF" { print $1 }' <<<"$output")" = "$rows" ] || fail "$1: $rows"
+	expect 0 "$UNCORE" report "$file" --html
+	[[ $output == *nvidia_gpu_0* && $output == *device.memory.bandwidth* ]] || fail "$1: the page"
+	expect 0 "$UNCORE" report "$file" top
+	shows 'device.memory.bandwidth'
+}
+
+# in_terminal WIDTHxHEIGHT OPTION...: what `uncore` alone shows there, when it has ended.
+in_terminal() {
+	local tmux=(tmux -u -f /dev/null -S "$BATS_TEST_TMPDIR/socket") size=$1 count
+
+	shift
+	"${tmux[@]}" new-session -d -x "${size%x*}" -y "${size#*x}" "$(printf '%q ' "$UNCORE" "$@"); echo \$? >$BATS_TEST_TMPDIR/ended; sleep 100" 3>&-
+	for ((count = 0; count < 300; count++)); do
+		[ ! -s "$BATS_TEST_TMPDIR/ended" ] || break
+		sleep 0.1
+	done
+	output=$("${tmux[@]}" capture-pane -p)
+	"${tmux[@]}" kill-server || true
+	rm "$BATS_TEST_TMPDIR/ended"
+}
+
 @test "pcie: devices are below their ports, what they read and write in the columns of the port" {
 	expect 0 "$UNCORE" --source "$SPR_DEVICES" pcie
 	shows $'\n0000:26:01\\.0 +32 GT/s x16 +40\\.00 GB/s ! +20\\.00 GB/s !.*\n +0000:27:00\\.0 card0 .*\n  nvidia_gpu_0 +40\\.00 GB/s +20\\.00 GB/s +n/a +n/a +63\\.48 %' \
@@ -608,38 +655,6 @@ media_c6 0x1000000000000001' ]
 }
 
 # shellcheck disable=SC2030,SC2031 # output is that of the latest expect
-# rows_of: of the records of standard input, which rows there are, and whether they have a value. Links that a device does
-# not have are not counted, and so not recorded.
-rows_of() {
-	jq -r 'select(.name and .reason != "it is not in the recording") | "\(.name) \(.family) \(.socket) \(.channel) \(.port) \(.pmu) \(.role) \(.value != null) \(.verdict)"' | sort -u
-}
-
-# views_of_recording SOURCE: each view shows the same rows of a default recording as of the machine.
-views_of_recording() {
-	local view rows file=$BATS_TEST_TMPDIR/night.db
-
-	rm -f "$file"
-	expect 0 "$UNCORE" --source "$1" record "$file" -I 1s -n 2
-	for view in pcie mem link power 'pcie --ends' 'link --per-link'; do
-		# shellcheck disable=SC2086 # words
-		expect 0 "$UNCORE" --source "$1" $view -I 1s -n 1 -j
-		rows=$(rows_of <<<"$output")
-		# shellcheck disable=SC2086 # words
-		expect 0 "$UNCORE" report "$file" $view -j
-		[ "$(rows_of <<<"$output")" = "$rows" ] || fail "$1 $view: $(diff <(echo "$rows") <(rows_of <<<"$output"))"
-	done
-	# What a first look shows of a machine: the lines without numbers, and without those at rest.
-	expect 0 "$UNCORE" --source "$1"
-	rows=$(awk '/^(Memory of GPUs|Power) / { on = 1; next } /^[A-Z?]/ || !NF { on = 0 } on { print $1 }' <<<"$output")
-	[[ $rows == *nvidia_gpu_0*nvidia_gpu_0* ]] || fail 'the first look has no GPU'
-	expect 0 "$UNCORE" report "$file"
-	[ "$(awk '/^(Memory of GPUs|Power) / { on = 1; next } !NF { on = 0 } on && $1 != "OF" { print $1 }' <<<"$output")" = "$rows" ] || fail "$1: $rows"
-	expect 0 "$UNCORE" report "$file" --html
-	[[ $output == *nvidia_gpu_0* && $output == *device.memory.bandwidth* ]] || fail "$1: the page"
-	expect 0 "$UNCORE" report "$file" top
-	shows 'device.memory.bandwidth'
-}
-
 @test "a default recording has what the views show of devices" {
 	[[ $("$UNCORE" --help) == *' record '* ]] || skip 'built without record'
 	views_of_recording "$SPR_DEVICES"
@@ -651,21 +666,6 @@ views_of_recording() {
 	expect 0 "$UNCORE" report "$BATS_TEST_TMPDIR/spr.db" -j
 	[ "$(jq -r 'select(.name) | [.name, .family, .socket, .channel, .port, .pmu, .role] | join(" ")' <<<"$output" | sort | uniq -d)" = '' ] || fail 'twice'
 	[ "$(jq -r 'select(.role == "sum" and .name == "pcie.inbound.read.bandwidth") | .mean' <<<"$output")" = 74120000000 ] || fail 'the sum'
-}
-
-# in_terminal WIDTHxHEIGHT OPTION...: what `uncore` alone shows there, when it has ended.
-in_terminal() {
-	local tmux=(tmux -u -f /dev/null -S "$BATS_TEST_TMPDIR/socket") size=$1 count
-
-	shift
-	"${tmux[@]}" new-session -d -x "${size%x*}" -y "${size#*x}" "$(printf '%q ' "$UNCORE" "$@"); echo \$? >$BATS_TEST_TMPDIR/ended; sleep 100" 3>&-
-	for ((count = 0; count < 300; count++)); do
-		[ ! -s "$BATS_TEST_TMPDIR/ended" ] || break
-		sleep 0.1
-	done
-	output=$("${tmux[@]}" capture-pane -p)
-	"${tmux[@]}" kill-server || true
-	rm "$BATS_TEST_TMPDIR/ended"
 }
 
 @test "uncore alone fits the terminal: the busiest places, and the sum of the others in a line" {

@@ -49,6 +49,7 @@ record() {
 @test "without latencies of counters: sampled loads are offered where the CPU has them" {
 	grep -v 'devices/amd_l3/' "$ZEN3" >"$BATS_TEST_TMPDIR/zen3.txt"
 	refuses 3 "$UNCORE" --root "$BATS_TEST_TMPDIR/zen3.txt" latency
+	# shellcheck disable=SC2154 # expect sets it
 	[[ ! $stderr =~ ibs ]]
 	printf 'sys/bus/event_source/devices/ibs_op/type = 11\\\n' >>"$BATS_TEST_TMPDIR/zen3.txt"
 	refuses 3 "$UNCORE" --root "$BATS_TEST_TMPDIR/zen3.txt" latency
@@ -183,7 +184,7 @@ values() {
 }
 
 @test "latencies of a socket, a node and a device, as with stat" {
-	local metric=pcie.inbound.read.latency filter
+	local filter
 
 	# The table has a line for each socket, too.
 	for filter in '--socket 1' '--node 1' '--socket 1 --per-socket' '--socket 0,1 --no-merge'; do

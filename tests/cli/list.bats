@@ -188,7 +188,7 @@ answer() {
 }
 
 @test "common words: the names and the command to which they lead" {
-	local line words count=0
+	local line typed count=0
 
 	expect 0 "$UNCORE" --source sim:zen4 list pmus XGMI?
 	shows amd_df 'See also: uncore link'
@@ -197,8 +197,8 @@ answer() {
 	expect 2 "$UNCORE" --source sim:zen4 stat -M upi.bandwidth
 	says 'did you mean link.\*\?'
 	while read -r _ _ line; do
-		eval "words=(${line/ -- COMMAND/})"
-		expect 0 "$UNCORE" "${words[@]}" --help
+		eval "typed=(${line/ -- COMMAND/})"
+		expect 0 "$UNCORE" "${typed[@]}" --help
 		count=$((count + 1))
 	done < <(grep '^ *see: ' "$UNCORE_SOURCE_ROOT/data/names/words.yaml")
 	[ "$count" -gt 10 ]

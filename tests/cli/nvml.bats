@@ -220,8 +220,10 @@ link() {
 }
 
 @test "a GPU without NVLink has no rows of links, and says so" {
+	# shellcheck disable=SC2030
+	local root=$BATS_FILE_TMPDIR/1-256 fault
+
 	make_gpus 1 256
-	root=$BATS_FILE_TMPDIR/1-256
 	for fault in '' 'nvlinks 18'; do
 		script "$fault" 'down 0' 'down 1' 'down 2' 'down 3' 'down 4' 'down 5' 'down 6' 'down 7' 'down 8' 'down 9' \
 			'down 10' 'down 11' 'down 12' 'down 13' 'down 14' 'down 15' 'down 16' 'down 17'
@@ -237,6 +239,7 @@ link() {
 
 @test "a GPU without NVLink-C2C has no rows of it in the overview, and says so where it is named" {
 	script 'gpus 8'
+	# shellcheck disable=SC2031 # that of setup
 	expect 0 "$UNCORE" --source files --root "$root"
 	[[ ! $output =~ C2C|c2c ]] || fail 'the overview'
 	[[ ! $output =~ notes ]] || fail 'notes that no option prints'
