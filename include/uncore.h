@@ -1101,7 +1101,7 @@ struct uncore_latency_counts {
 	uint64_t throttled; /* times the kernel throttled sampling */
 	uint64_t broken;    /* invalid records */
 	double coverage;    /* share of the time with sampling on the hardware; NaN: a recording */
-	uint64_t memory;    /* loads from memory (UNCORE_LATENCY_FROM_MEMORY), whatever `from` is */
+	uint64_t memory;    /* loads from memory, whatever `from` is */
 };
 
 /* Opens sampling on all CPUs, stopped. Needs the same permissions as counting. Latencies below
@@ -1125,11 +1125,11 @@ enum uncore_latency_by {
 };
 
 /* Kinds of sources, which may be added. */
-#define UNCORE_LATENCY_FROM_CACHE 1u
-#define UNCORE_LATENCY_FROM_LOCAL 2u     /* memory of the same NUMA node */
-#define UNCORE_LATENCY_FROM_REMOTE 4u    /* of another node */
-#define UNCORE_LATENCY_FROM_EXTENSION 8u /* CXL */
-#define UNCORE_LATENCY_FROM_MEMORY 14u   /* the last three */
+#define UNCORE_LATENCY_FROM_CACHE 1
+#define UNCORE_LATENCY_FROM_LOCAL 2     /* memory of the same NUMA node */
+#define UNCORE_LATENCY_FROM_REMOTE 4    /* of another node */
+#define UNCORE_LATENCY_FROM_EXTENSION 8 /* CXL */
+#define UNCORE_LATENCY_FROM_MEMORY 14   /* the last three */
 
 /* As uncore_latency_open(), or with `path` as uncore_latency_open_file(). Loads are also summed by
  * a key, and only loads whose data came `from` these sources (0: any) are counted. A recording
@@ -1155,8 +1155,8 @@ struct uncore_latency_key {
 	const char *reason; /* NULL: sampled */
 };
 
-/* Sorts the keys by their samples, and keeps the `most` (0: all) largest ones. One that is the rest
- * follows if there is any. The number of keys, or -ENOMEM. */
+/* Sorts the keys by their samples, and keeps the `most` (0: all) largest ones. One that is the
+ * rest follows if there is any. The number of keys, or -ENOMEM. */
 int uncore_latency_keys(struct uncore_latency *l, size_t most);
 /* Borrowed until the next call for `l`. */
 const struct uncore_latency_key *uncore_latency_key_at(const struct uncore_latency *l, size_t i);

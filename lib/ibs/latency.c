@@ -221,7 +221,8 @@ static int new_latency(struct uncore_latency **out, struct uncore *u, const stru
 		return unc_fail(&u->error, EINVAL, "latencies are %u clocks at most, and not %u",
 				UNC_IBS_LATENCY_MAX, s->least);
 	if (s->by > UNCORE_LATENCY_BY_ADDRESS ||
-	    s->from & ~(UNCORE_LATENCY_FROM_CACHE | UNCORE_LATENCY_FROM_MEMORY))
+	    (s->from | UNCORE_LATENCY_FROM_MEMORY | UNCORE_LATENCY_FROM_CACHE) !=
+		    (UNCORE_LATENCY_FROM_MEMORY | UNCORE_LATENCY_FROM_CACHE))
 		return unc_fail(&u->error, EINVAL, "loads by %u from %#x: no such number",
 				(unsigned)s->by, s->from);
 	l = calloc(1, sizeof(*l));

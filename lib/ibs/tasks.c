@@ -154,7 +154,7 @@ static int intern(struct unc_tasks *t, const struct unc_object *object, uint32_t
 	if (!t->index[i]) {
 		copy.path = strdup(object->path);
 		if (!copy.path || UNC_ADD(&t->objects, &t->object_count, &copy) < 0) {
-			free(copy.path);
+			free((void *)copy.path);
 			return -ENOMEM;
 		}
 		t->index[i] = (uint32_t)t->object_count;
@@ -176,14 +176,13 @@ static int add_thread(struct unc_tasks *t, int pid, int tid, const struct event 
 
 static int add_map(struct unc_tasks *t, int pid, struct event *event, struct unc_object *object)
 {
-	static char kernel[] = "[kernel]", anonymous[] = "[anonymous]";
 	int ret;
 
 	if (strncmp(object->path, "[kernel.kallsyms]", 17) == 0) {
-		object->path = kernel;
+		object->path = "[kernel]";
 		event->map.offset = event->map.start; /* the place of a symbol in the kernel */
 	} else if (!object->path[0] || strncmp(object->path, "//anon", 6) == 0) {
-		object->path = anonymous;
+		object->path = "[anonymous]";
 	}
 	ret = intern(t, object, &event->object);
 	if (ret == 0)
@@ -375,8 +374,7 @@ int unc_tasks_process(struct unc_tasks *t, int tid)
 bool unc_tasks_map(struct unc_tasks *t, int pid, uint64_t address, uint64_t time, uint32_t *object,
 		   uint64_t *offset)
 {
-	static char path[] = "[kernel]";
-	const struct unc_object kernel = {.path = path};
+	const struct unc_object kernel = {.path = "[kernel]"};
 	bool of_kernel = address >> 63; /* on x86-64 and arm64 */
 	const struct event *e = search_all(t, of_kernel ? UNC_TASK_KERNEL : pid, time, &address);
 
@@ -485,7 +483,7 @@ void unc_tasks_finish(struct unc_tasks *t)
 		free(t->items[i].events);
 	free(t->items);
 	for (size_t i = 0; i < t->object_count; i++) {
-		free(t->objects[i].path);
+		free((void *)t->objects[i].path);
 		unc_symbols_finish(&t->objects[i].symbols);
 	}
 	free(t->objects);

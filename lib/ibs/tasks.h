@@ -22,7 +22,7 @@
 
 /* A file that is mapped, or a part of the kernel. */
 struct unc_object {
-	char *path; /* or "[kernel]", "[anonymous]" ... */
+	const char *path; /* or "[kernel]", "[anonymous]" ... */
 	uint64_t inode;
 	unsigned char build_id[UNC_BUILD_ID_MOST];
 	size_t build_id_size;

@@ -672,15 +672,16 @@ media_c6 0x1000000000000001' ]
 	local size
 
 	command -v tmux >/dev/null || skip 'there is no tmux here'
+	cd "$BATS_FILE_TMPDIR" # a long path would take lines
 	for size in 100x24 100x30 100x50 200x60; do
-		in_terminal "$size" --source "$T410_DEVICES"
+		in_terminal "$size" --source sim:t410-devices.yaml,step=1s
 		shows $'^CPU +NVIDIA Olympus' $'\nHottest: Devices: socket 0, card0, 60 % of its peak\n' $'\nMemory +READ' $'\nDevices +TO DEVICE'
 	done
 	# 6.580 + 0.767 + 2.873 + 2.380, and 3.380 + 1.534 + 6.073 + 1.100; sockets are no places of their own.
-	in_terminal 100x24 --source "$T410_DEVICES"
+	in_terminal 100x24 --source sim:t410-devices.yaml,step=1s
 	shows $'\n +mlx5_2 +29\\.44 GB/s +27\\.52 GB/s .*\n  4 more +12\\.60 GB/s +12\\.09 GB/s\n' "More in 'uncore top':"
 	# All of it when the output is no terminal, and there is room.
-	expect 0 "$UNCORE" --source "$T410_DEVICES"
+	expect 0 "$UNCORE" --source sim:t410-devices.yaml,step=1s
 	[ "$(wc -l <<<"$output")" -le 50 ] || fail 'more than 50 lines'
 	shows $'\n    enP12p1s0 +2\\.380 GB/s'
 	[[ ! $output =~ ' more' ]] || fail 'folded'
