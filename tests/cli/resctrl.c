@@ -119,8 +119,13 @@ static int add_group(const char *path, const struct stat *st, int flag, struct F
 		group[strlen(group) - 1] = '\0';
 	number = find_group(group);
 	f = fopen(path, "r");
-	while (f && fscanf(f, "%d", &id) == 1)
-		find_task(id)->group = number;
+	/* A control group lists the tasks of its monitor groups, too, and may come after them. */
+	while (f && fscanf(f, "%d", &id) == 1) {
+		struct task *task = find_task(id);
+
+		if (strlen(group) > strlen(groups[task->group].path))
+			task->group = number;
+	}
 	if (f)
 		fclose(f);
 	return 0;
