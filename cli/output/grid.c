@@ -373,10 +373,13 @@ void grid_output_window(struct out *out)
 	out_text_header(out);
 	out_text_time(out);
 	out_choose_latencies(out);
-	if (!out->grids)
-		out->grids = grids_new(out->setup.machine);
 	w.rows = out_screen_rows(out, out->output->name);
 	screen_make(&w.screen, out->setup.machine, &w.rows);
+	/* Without memory there were no views at first. */
+	if (!out->grids || out->grids->count != uncore_view_count(out->setup.machine)) {
+		grids_free(out->grids);
+		out->grids = grids_new(out->setup.machine);
+	}
 	for (size_t i = 0; i < w.screen.count;)
 		i = put_view(&w, i);
 	taken = take_rows(&w, &end);
