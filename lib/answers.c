@@ -24,7 +24,7 @@ static void add_model(const struct unc_root *root, const char *pci, struct unc_t
 	free(text);
 }
 
-/* The counter of a GPU's event, of a monitor that was planned; NULL: there is none. */
+/* The counter of a GPU's event, of a monitor that was planned; NULL: the GPU does not have it. */
 static const struct uncore_counter *counter_of(const struct uncore_monitor *m,
 					       const struct uncore_pmu *pmu, const char *event,
 					       const struct uncore_reading **reading)

@@ -125,7 +125,7 @@ static const char *likely_unit(const char *base)
 }
 
 /* A metric of this machine that is the share itself: it stands in the share's column of the view
- * that has the metric. NULL: there is none. */
+ * that has the metric. NULL: no view has it. */
 static const char *find_share(struct cli *cli, const char *name)
 {
 	const struct uncore_view *view, *other;

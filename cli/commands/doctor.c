@@ -115,7 +115,7 @@ static void put_unreadable(const char *subject, const char *why, json_t *documen
 	put_finding(&f, document, to);
 }
 
-/* The count of a device since its driver was loaded, or why there is none. */
+/* The count of a device since its driver was loaded, or why it cannot be read. */
 static void put_count(const struct uncore_metric *metric, const struct uncore_metric_event *event,
 		      const struct uncore_counter *c, const struct uncore_reading *r,
 		      json_t *document, struct buffer *to)

@@ -36,7 +36,7 @@ struct latency_run {
 
 /* The table of the window's keys. */
 void latency_put_keys(const struct latency_run *r, struct buffer *to);
-/* A record for each of them; one without samples if there is none. */
+/* A record for each of them; one without samples if no load was sampled. */
 void latency_print_keys(struct latency_run *r);
 /* One of them as a JSON object. */
 json_t *latency_key_record(const struct latency_run *r, const struct uncore_latency_key *key);

@@ -75,7 +75,7 @@ static char *metric_name(const char *metric, const struct naming *n, const char 
 	return name.data;
 }
 
-/* SERIES_NONE: there is none, and the set is complete. */
+/* SERIES_NONE: the set is complete without it. */
 static size_t find_family(struct series_set *set, const struct uncore *u,
 			  const struct uncore_row *row)
 {

@@ -83,7 +83,7 @@ void who_close(struct top_who *w)
 	buffer_free(&w->text);
 }
 
-/* Where the first or the latest interval begins: at a line "1.000624 s". NULL: there is none. */
+/* Where the first or the latest interval begins: at a line "1.000624 s". NULL: none has begun. */
 static char *interval_in(char *text, bool latest)
 {
 	char *found = NULL;

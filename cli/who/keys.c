@@ -18,7 +18,7 @@ struct part {
 	size_t len;
 };
 
-/* The next part of the path, which ends with its line. False: there is none. */
+/* The next part of the path, which ends with its line. False: the path has ended. */
 static bool next_part(const char **path, struct part *into)
 {
 	*path += strspn(*path, "/");
@@ -66,7 +66,7 @@ static bool is_root(const char *path)
 }
 
 /* The path that systemd manages: that of version 2, else of its own hierarchy, else of another one.
- * With both versions the one of version 2 may be the root. NULL: there is none. */
+ * With both versions the one of version 2 may be the root. NULL: no hierarchy is mounted. */
 static const char *main_path(const char *text)
 {
 	const char *best = NULL;
@@ -142,7 +142,7 @@ static bool find_unit(const char *text, struct buffer *id, struct buffer *label)
 
 /* ---- containers ---- */
 
-/* The id of a container in "docker-ID.scope", "ID" ...; NULL: there is none. */
+/* The id of a container in "docker-ID.scope", "ID" ...; NULL: the part has no id. */
 static const char *id_in(struct part p)
 {
 	size_t tail = ends(p, ".scope") ? strlen(".scope") : 0, len = p.len - tail, digits = 0;
@@ -178,7 +178,7 @@ static const char *runtime_of(struct part p, struct part above)
 }
 
 /* The id of a pod in "pod1234-...", "kubepods-burstable-pod1234_....slice"; systemd has '_' for the
- * dashes. False: there is none. */
+ * dashes. False: it is no pod. */
 static bool pod_in(struct part p, struct part *id)
 {
 	for (size_t i = 0; i + 3 + POD_LEAST <= p.len; i++) {

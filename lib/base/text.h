@@ -79,6 +79,17 @@ void unc_text_finish(struct unc_text *t);
  * out of memory. */
 void *unc_append(void *array, size_t *count, size_t size);
 
+/* A hash of the bytes: FNV-1a. Its value never changes, since recordings have it. */
+static inline uint64_t unc_hash(const void *bytes, size_t size)
+{
+	const unsigned char *at = (const unsigned char *)bytes;
+	uint64_t h = UINT64_C(0xcbf29ce484222325);
+
+	for (size_t i = 0; i < size; i++)
+		h = (h ^ at[i]) * UINT64_C(0x100000001b3);
+	return h;
+}
+
 /* Adds a copy of an entry to such an array. -ENOMEM. */
 #define UNC_ADD(array, count, entry) unc_add(array, count, entry, sizeof(*(entry)))
 int unc_add(void *array, size_t *count, const void *entry, size_t size);

@@ -2,21 +2,11 @@
 /* Sums of sampled loads by key. */
 #include "ibs/keys.h"
 
-static size_t hash(const struct unc_key *key)
-{
-	const unsigned char *at = (const unsigned char *)key;
-	uint64_t h = UINT64_C(0xcbf29ce484222325);
-
-	for (size_t i = 0; i < sizeof(*key); i++)
-		h = (h ^ at[i]) * UINT64_C(0x100000001b3);
-	return (size_t)(h ^ h >> 32);
-}
-
 /* The place of the key in the table, or where it would be. */
 static struct unc_key_sum *place_of(struct unc_key_sum *items, size_t room,
 				    const struct unc_key *key)
 {
-	size_t i = hash(key) & (room - 1);
+	size_t i = unc_hash(key, sizeof(*key)) & (room - 1);
 
 	while (items[i].samples && memcmp(&items[i].key, key, sizeof(*key)) != 0)
 		i = (i + 1) & (room - 1);

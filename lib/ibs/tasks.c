@@ -41,20 +41,10 @@ struct unc_task {
 
 /* ---- tables ---- */
 
-static size_t hash(const void *bytes, size_t size)
-{
-	const unsigned char *at = bytes;
-	uint64_t h = UINT64_C(0xcbf29ce484222325);
-
-	for (size_t i = 0; i < size; i++)
-		h = (h ^ at[i]) * UINT64_C(0x100000001b3);
-	return (size_t)(h ^ h >> 32);
-}
-
 /* The place of the task in the table, or where it would be. */
 static struct unc_task *place_of(struct unc_task *items, size_t room, int tid)
 {
-	size_t i = hash(&tid, sizeof(tid)) & (room - 1);
+	size_t i = unc_hash(&tid, sizeof(tid)) & (room - 1);
 
 	while (items[i].used && items[i].tid != tid)
 		i = (i + 1) & (room - 1);
@@ -135,11 +125,11 @@ static bool is_object(const struct unc_object *a, const struct unc_object *b)
 	       strcmp(a->path, b->path) == 0;
 }
 
-/* The number of the object, which is made if there is none. The path is copied. */
+/* The number of the object, which is made if it is new. The path is copied. */
 static int intern(struct unc_tasks *t, const struct unc_object *object, uint32_t *number)
 {
 	struct unc_object copy = *object;
-	size_t i = hash(copy.path, strlen(copy.path)) % INDEX_SIZE;
+	size_t i = unc_hash(copy.path, strlen(copy.path)) % INDEX_SIZE;
 
 	if (!t->index)
 		t->index = calloc(INDEX_SIZE, sizeof(*t->index));

@@ -257,14 +257,10 @@ static inline bool unc_device_read_has_links(const struct unc_device_read *read)
 {
 	return read->links || read->first_link || read->values;
 }
-/* Its value: the code of the event, FNV-1a of its name. Recordings have it. */
+/* Its value: the code of the event, a hash of its name. Recordings have it. */
 static inline uint64_t unc_device_code(const char *name)
 {
-	uint64_t h = UINT64_C(0xcbf29ce484222325);
-
-	for (; *name; name++)
-		h = (h ^ (unsigned char)*name) * UINT64_C(0x100000001b3);
-	return h;
+	return unc_hash(name, strlen(name));
 }
 /* The event of a device that a counter counts. */
 static inline const struct unc_event_def *unc_device_event_of(const struct uncore_counter *c)
