@@ -140,7 +140,8 @@ struct unc_delta unc_delta_take(const struct uncore_counter *counter,
 		return d;
 	}
 	d.incomplete = after->incomplete;
-	d.why = d.incomplete ? after->why : NULL;
+	if (d.incomplete)
+		d.why = after->why ? after->why : "a part of what it counts is missing";
 	if (counter->snapshot) {
 		d.count = after->raw;
 		d.scaled = scale(counter, &d);

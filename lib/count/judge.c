@@ -205,6 +205,8 @@ static const char *describe_off(const struct unc_judged_row *v, double off, char
 
 	if (off <= MOST_OFF)
 		snprintf(into, 64, "off by %llu %%", (unsigned long long)(off * 100));
+	else if (!(v->out->high >= 1)) /* seconds, ratios */
+		snprintf(into, 64, "off by more than %d %%", MOST_OFF * 100);
 	else
 		snprintf(into, 64, "up to %llu%s%s", (unsigned long long)fmin(v->out->high, 1e18),
 			 *unit ? " " : "", unit);

@@ -321,6 +321,36 @@ static int add_gap_rows(struct row_builder *b)
 
 /* ---- ceilings ---- */
 
+/* 2.5 GT/s with one lane. The functions of cards with a switch of their own have this in their
+ * registers: it is the link within the card. */
+#define LEAST_RATE 250e6
+
+/* Whether devices of another slot are below the same root port. */
+static bool has_neighbours(struct uncore *u, const struct uncore_device *d)
+{
+	size_t slot = strcspn(d->address, ".");
+
+	for (size_t i = 0; i < uncore_device_count(u); i++) {
+		const struct uncore_device *other = uncore_device_at(u, i);
+
+		if (other->port == d->port && !other->is_bridge && other->max_rate > LEAST_RATE &&
+		    strncmp(other->address, d->address, slot + 1) != 0)
+			return true;
+	}
+	return false;
+}
+
+/* The rate of the slowest link up to the root port. Devices below a switch also reach each other
+ * past the root port. */
+static double ceiling_of_device(struct uncore *u, const struct uncore_device *d)
+{
+	double rate = d->parent ? fmin(d->max_rate, d->parent->max_rate) : d->max_rate;
+
+	if (!d->port || d->port == d || d->port == d->parent || has_neighbours(u, d))
+		return rate;
+	return rate > LEAST_RATE ? fmin(rate, d->port->max_rate) : d->port->max_rate;
+}
+
 /* The rate of the links of all devices in the row, in one direction; NaN: one is not known. A link
  * is as fast as the device and the root port above it can be: a GPU that is idle has slowed it
  * down. */
@@ -338,8 +368,7 @@ static double ceiling_of_links(const struct row_builder *b, const struct unc_row
 			continue;
 		if (!pci || uncore_device_find(b->u, pci, &d) < 0)
 			return NAN;
-		/* Devices below a switch also reach each other past the root port. */
-		sum += d->parent ? fmin(d->max_rate, d->parent->max_rate) : d->max_rate;
+		sum += ceiling_of_device(b->u, d);
 	}
 	return sum;
 }

@@ -280,8 +280,17 @@ double unc_value_own(const struct unc_judged_row *v)
 	struct unc_formula_input in[UNC_METRIC_EVENTS];
 	size_t count = v->row->query->event_count;
 	uint64_t own = 0;
-	double value;
+	double value = 0;
 
+	if (v->metric && v->metric->add == UNC_ADD_VALUES && has_several_instances(v->row)) {
+		struct unc_judged_part part;
+
+		for (size_t from = 0; from < v->row->counter_count;) {
+			from = unc_value_of_part(v, from, &part);
+			value += unc_value_own(&part.v);
+		}
+		return value;
+	}
 	for (size_t k = 0; k < count; k++) {
 		own += v->sums[k].own;
 		in[k] = v->in[k];

@@ -36,6 +36,13 @@ verdicts() {
 		print $1, $2, substr($0, RSTART, RLENGTH) }' <<<"$output"
 }
 
+# ceiling_alone: that of the GPU that is alone below the switch of $tree, in GB/s.
+ceiling_alone() {
+	expect 0 "$UNCORE" --source "sim:$BATS_TEST_TMPDIR/alone.yaml,step=1s" stat -j -M device.pcie.received.bandwidth \
+		--device 0000:4b:00.0 --timeout 1ms
+	jq '.ceiling / 1e9 * 10 | round / 10' <<<"$output"
+}
+
 # rows_of: of the records of standard input, which rows there are, and whether they have a value. Links that a device does
 # not have are not counted, and so not recorded.
 rows_of() {
@@ -278,6 +285,24 @@ nvidia_nvlink_c2c0_pmu_0 link.in.write.bandwidth agree 1 true' ] || fail 'the su
 	sed -E 's/(constant|mean|amplitude): [0-9.e]+/\1: 0/g' "$BATS_FILE_TMPDIR/zen4-devices.yaml" >"$BATS_FILE_TMPDIR/rest.yaml"
 	expect 0 "$UNCORE" --source "sim:$BATS_FILE_TMPDIR/rest.yaml,step=1s" pcie --per-socket
 	shows 'socket 0, devices'
+}
+
+@test "the ceiling of a device that is alone below a switch, as on a card, is the slowest link up to the root port" {
+	local tree=$BATS_TEST_TMPDIR/tree port end
+
+	unpack "$BATS_FILE_TMPDIR/spr-switch.txt" "$tree"
+	port=$tree/sys/devices/pci0000:48/0000:48:01.0
+	end=$port/0000:49:00.0/0000:4a:00.0
+	rm -r "$port/0000:49:00.0"/0000:4a:0[12].0 "$tree"/sys/bus/pci/devices/0000:4a:0[12].0 \
+		"$tree"/sys/bus/pci/devices/0000:4[cd]:00.0 "$tree/sys/class/net/ens2np0" "$tree/sys/class/drm/card2"
+	sed -e "s|^machine:.*|machine: $tree|" -e '/nvidia_gpu_2,\|ens2np0/d' "$BATS_FILE_TMPDIR/spr-switch.yaml" >"$BATS_TEST_TMPDIR/alone.yaml"
+	[ "$(ceiling_alone)" = 63 ] || fail '32 GT/s x16'
+	echo 8 | tee "$port/max_link_width" "$port/0000:49:00.0/max_link_width" >/dev/null
+	[ "$(ceiling_alone)" = 31.5 ] || fail 'the root port has eight lanes'
+	# What the functions of some cards say of the link to the switch on them.
+	echo 1 | tee "$end/max_link_width" "$end/0000:4b:00.0/max_link_width" >/dev/null
+	echo '2.5 GT/s PCIe' | tee "$end/max_link_speed" "$end/0000:4b:00.0/max_link_speed" >/dev/null
+	[ "$(ceiling_alone)" = 31.5 ] || fail 'the link within the card'
 }
 
 @test "the ceiling of a device below a switch is its own link, and a busy port of unknown width is not idle" {

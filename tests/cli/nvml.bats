@@ -532,3 +532,15 @@ os.execv(sys.argv[1], sys.argv[1:])' "$UNCORE" --source files --root "$BATS_FILE
 	polls device.power
 	[ $((after - before)) -le 2 ]
 }
+
+@test "a count that root or another mode could read is unavailable with that reason, and not left out" {
+	make_gpus 1 256
+	# shellcheck disable=SC2030
+	local root=$BATS_FILE_TMPDIR/1-256
+
+	script 'nvlinks 18' 'mig 0' 'status 138 3' 'status 139 3' 'status 202 3' 'status 204 3'
+	refuses 3 count --csv -M device.link.in.bandwidth -I 100ms --interval-count=1
+	says 'MIG'
+	expect 0 count --csv -M device.link.in.bandwidth,device.power -I 100ms --interval-count=1
+	shows 'device.link.in.bandwidth,[^'$'\n'']*,unavailable,[^'$'\n'']*MIG'
+}

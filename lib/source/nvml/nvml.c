@@ -346,9 +346,14 @@ static int choose(struct nvml_source *s, struct uncore_counter *plan, struct unc
 				plan[i].way = s->base.cheap ? cheap_way : only_way;
 			continue;
 		}
-		const char *text = reason_of(a->values[c->item].status, &err);
+		/* It lacks an optional count if it lacks every way to read it. */
+		for (at = c->item; c->event->optional && at < end; at++)
+			if (!is_lacking(a->values[at].status))
+				break;
+		at = at < end ? at : c->item;
+		const char *text = reason_of(a->values[at].status, &err);
 
-		if (c->event->optional && is_lacking(a->values[c->item].status))
+		if (c->event->optional && is_lacking(a->values[at].status))
 			err = ENOLINK;
 		r = unc_counter_refuse(&plan[i], -err, UNC_PATH("%s: %s", plan[i].pmu->name, text),
 				       e);
