@@ -393,7 +393,7 @@ const live = ((page, map) => {
 		frame();
 	}
 
-	// What the server allows to switch on and off.
+	// What may be switched on and off here.
 	function choices({choices: list}) {
 		const made = document.createElement("template");
 		made.innerHTML = `<span>${choiceMarkup(list)}</span>`;

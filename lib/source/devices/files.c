@@ -333,7 +333,7 @@ static int files_enable(struct unc_source *source, struct unc_error *e)
 static const char *explain_failure(int err)
 {
 	if (err == EPERM || err == EACCES)
-		return "the kernel does not permit to read its file; the device may be suspended";
+		return "the kernel does not permit reading its file; the device may be suspended";
 	if (err == EIO || err == EAGAIN || err == EBUSY || err == ENODATA || err == ETIME ||
 	    err == ETIMEDOUT)
 		return "its driver could not read it";
