@@ -26,7 +26,13 @@ const map = ((page) => {
 
 	function trafficOf({cells}) {
 		const [i, o] = [valueOf(cells.in), valueOf(cells.out)];
-		return cells.total ? valueOf(cells.total) : finite(i) && finite(o) ? i + o : i ?? o;
+		return cells.total ? valueOf(cells.total) : !cells.in || !cells.out ? i ?? o : finite(i) && finite(o) ? i + o : null;
+	}
+
+	// The sum of the numbers that are known (null: none is), and how many are unknown.
+	function sumOf(list, of) {
+		const known = list.map(of).filter(finite);
+		return {value: known.length ? known.reduce((a, b) => a + b) : null, unknown: list.length - known.length};
 	}
 
 	// The worst quality; that of a latency or share counts only if there is a value.
@@ -132,6 +138,8 @@ const map = ((page) => {
 		const three = (v * (unit === "ratio" ? 100 : 1) / 1000 ** prefix).toPrecision(3);
 		return `${v === 0 ? "0" : three.includes("e") ? number : three} ${word}`.trim();
 	}
+	// A sum that lacks numbers is a lower limit.
+	const briefSum = ({value, unknown}) => `${unknown && finite(value) ? "≥ " : ""}${brief(value, "B/s")}`;
 	const giga = (v) => !finite(v) ? "-" : v < 5e6 ? "0" : (v / 1e9).toFixed(v < 9.995e9 ? 2 : v < 99.95e9 ? 1 : 0);
 
 	// Text that is cut where it does not fit; a letter of the widest usual font takes this share of its size.
@@ -160,7 +168,8 @@ const map = ((page) => {
 	function said(line) {
 		const {columns} = line.view, share = shareOf(line), q = worst(line);
 		const parts = ["in", "out", "total", "latency"].filter((name) => line.cells[name])
-			.map((name) => `${(columns[name] ?? name).toLowerCase()} ${human(valueOf(line.cells[name]), line.cells[name].unit)}`);
+			.map((name) => [name, line.cells[name]]).map(([name, row]) =>
+				`${(columns[name] ?? name).toLowerCase()} ${finite(valueOf(row)) ? human(valueOf(row), row.unit) : "unknown"}`);
 		return `${nameOf(line)}: ${[...parts, finite(share) && `${percent(share)} of the ceiling`, q && q[0]].filter(Boolean).join(", ")}`;
 	}
 
@@ -169,8 +178,8 @@ const map = ((page) => {
 
 	// A bar for each channel, or one for all of a memory. Returns its markup and height.
 	function memory({view, sum, parts}, w, s) {
-		const total = sum ? trafficOf(sum) : parts.reduce((all, line) => all + (trafficOf(line) ?? 0), 0), share = sum ? shareOf(sum) : null;
-		const right = `${brief(total, "B/s")}${finite(share) ? ` · ${percent(share)}` : ""}`;
+		const all = sum ? sumOf([sum], trafficOf) : sumOf(parts, trafficOf), total = all.value, share = sum ? shareOf(sum) : null;
+		const right = `${briefSum(all)}${finite(share) ? ` · ${percent(share)}` : ""}`;
 		const names = new Set(parts.map((line) => bare(line).replace(/ ?\d+$/, "")));
 		const what = parts.length ? `${parts.length} ${names.size === 1 && [...names][0] ? [...names][0].replace(/^uncore_/, "") : "part"}${parts.length > 1 ? "s" : ""}` : "";
 		let out = put(0, 14, view.title, w * 0.5 - 10, {bold: true, more: w > 330 ? what : ""}) + put(w, 14, right, w * 0.5, {bold: true, anchor: "end"});
@@ -188,15 +197,16 @@ const map = ((page) => {
 		const step = w / parts.length, wide = Math.min(64, step - Math.min(6, step * 0.2)), top = 40, every = Math.ceil(18 / step);
 		const most = Math.max(...parts.map((line) => trafficOf(line) ?? 0), 1);
 		parts.forEach((line, k) => {
-			const share_ = shareOf(line), all = trafficOf(line), x = k * step + (step - wide) / 2;
-			const high = BARS * Math.min(Math.max(share_ ?? all / most * 0.9, 0) || 0, 1), [i, o] = [valueOf(line.cells.in), valueOf(line.cells.out)];
+			const share_ = shareOf(line), own = trafficOf(line), x = k * step + (step - wide) / 2;
+			const high = BARS * Math.min(Math.max(share_ ?? own / most * 0.9, 0) || 0, 1), [i, o] = [valueOf(line.cells.in), valueOf(line.cells.out)];
 			const low = finite(i) && finite(o) && i + o > 0 ? high * i / (i + o) : high, number = /\d+$/.exec(bare(line))?.[0] ?? "";
 			out += place(`${line.i}`, said(line), s, rect(x, top, wide, BARS, "track", 3) +
 				rect(x, top + BARS - low, wide, low, tint(share_)) + rect(x, top + BARS - high, wide, high - low, `${tint(share_)} second`) +
 				doubt(line.cells.total ?? line.cells.in, x, top + BARS - high, wide, high) +
-				(step >= 38 ? put(x + wide / 2, top - 5, giga(all), step, {size: 11, anchor: "middle"}) : "") +
+				(step >= 38 ? put(x + wide / 2, top - 5, giga(own), step, {size: 11, anchor: "middle"}) : "") +
+				(finite(own) ? "" : put(x + wide / 2, top + BARS / 2, "?", step, {size: 11, dim: true, anchor: "middle"})) + // no bar is not 0
 				(number && k % every === 0 ? put(x + wide / 2, top + BARS + 13, number, 18 * every, {size: 11, dim: true, anchor: "middle"}) : "") +
-				rect(x + wide / 2 - Math.min(thick(all), wide) / 2, top + BARS + 18, Math.min(thick(all), wide), 16, tint(share_)));
+				rect(x + wide / 2 - Math.min(thick(own), wide) / 2, top + BARS + 18, Math.min(thick(own), wide), 16, tint(share_)));
 		});
 		return {out, height: top + BARS + 34};
 	}
@@ -380,7 +390,7 @@ const map = ((page) => {
 			get quality() {
 				return quality();
 			},
-			...a.now === undefined ? {} : {now: a.now + b.now, nowQuality: a.nowQuality ?? b.nowQuality}};
+			...a.now === undefined ? {} : {now: finite(a.now) && finite(b.now) ? a.now + b.now : null, nowQuality: a.nowQuality ?? b.nowQuality}};
 	}
 
 	// The ceiling of traffic whose share is counted: the median, with three digits so that it seldom changes.
@@ -577,7 +587,7 @@ const map = ((page) => {
 	}
 	page.hooks.push(report);
 
-	return {model, draw, key, chartsOf, titleOf, numbers, search, nameRows, follow, morph, hottest, linesOf, nameOf, valueOf, shareOf, shareOfRow, trafficOf, worst, moves, isIdle, isWhole, brief, percent,
+	return {model, draw, key, chartsOf, titleOf, numbers, search, nameRows, follow, morph, hottest, linesOf, nameOf, valueOf, shareOf, shareOfRow, trafficOf, sumOf, briefSum, qualityOf, worst, moves, isIdle, isWhole, brief, percent,
 		giga, limits};
 })(typeof page === "object" ? page : require("./page.js"));
 if (typeof document !== "object")

@@ -356,10 +356,78 @@ equal() {
 			throw new Error("limits of the screen");
 		Object.assign(picture.limits, limits);
 		const said = picture.words(picture.model({views, lines}, rows, {sockets: [{id: 0, cpus: [0], nodes: [0]}]})).replace(/<[^>]*>/g, "").replace(/\u00a0/g, " ");
-		for (const part of ["Hottest nvme1: 9.50 GB/s read, 95 % of its peak.", "Memory 40.0 GB/s, 75 % read; 50 % of the peak. Moves nothing: Channel 2, Channel 3.",
+		for (const part of ["Hottest nvme1: 9.50 GB/s read, 95 % of its peak.", "Memory 40.0 GB/s, 75 % read; 50 % of the peak. Under 1 % of the mean of the socket: Channel 2, Channel 3.",
 			"CXL memory 4.00 GB/s, 75 % read; the peak is unknown.", "eth0 moves most: 12.0 GB/s in both directions; 12.0 GB/s read, 24 % of its link. Near the ceiling of the link: nvme1, 95 %; nvme0, 81 %.",
 			"Quality All values are measured."])
 			if (!said.includes(part))
 				throw new Error(`${part}: ${said}`);
 	' "$UNCORE_SOURCE_ROOT/web/words.js"
+}
+
+# words SCRIPT: with `said(views, lines)`, what the page says of lines [view, kind, label, socket, parent, {column: value}], and `drawn()`.
+words() {
+	# shellcheck disable=SC2016 # of JavaScript
+	node -e '
+		const picture = require(process.argv[1]).map, columns = {in: "IN", out: "OUT", total: "TOTAL"};
+		const model = (views, list, rows = []) => picture.model({views: views.map(([title, screen]) => ({name: title, title, screen, columns})),
+			lines: list.map(([view, kind, label, socket, parent, cells]) => ({view, kind, parent, label, detail: "", socket, device: null,
+				rows: Object.fromEntries(Object.entries(cells).map(([name, v]) => [name, rows.push({name, family: "f", unit: "B/s", place: label, ceiling: null, now: v, values: [v],
+					nowQuality: v === null ? ["unavailable", "why"] : null, quality: [v === null ? ["unavailable", "why"] : null], least: [], most: []}) - 1]))}))}, rows, null);
+		const plain = (markup) => markup.replace(/<[^>]*>/g, " ").replace(/\u00a0/g, " ").replace(/ +/g, " ").replace(/ ([,:;.])/g, "$1");
+		const said = (views, list) => plain(picture.words(model(views, list))) + plain(picture.totals(model(views, list)));
+		const is = (all, part, not) => { if (!all.includes(part) || (not && not.test(all))) throw new Error(`${part}, not ${not}: ${all}`); };
+		'"$1" "$UNCORE_SOURCE_ROOT/web/words.js"
+}
+
+@test "words above the map: an unknown value is unknown, not 0" {
+	# shellcheck disable=SC2016 # of JavaScript
+	words '
+		const memory = [["Memory", "memory"]], channels = (socket, ...list) => list.map((v, i) => [0, "channel", `socket ${socket}, channel ${i}`, socket, null, {in: v, out: v}]);
+		// A channel without a value moves an unknown amount, and sums without it are lower limits.
+		let all = said(memory, channels(0, 5e9, 5e9, null, 5e9));
+		is(all, "Memory at least 30.0 GB/s; the peak is unknown. The traffic of 1 of 4 channels is unknown.", /Under 1 %|All 4|idle/);
+		is(said(memory, channels(0, null, null)), "Memory unknown; the peak is unknown. The traffic of all channels is unknown.", /0 B|Under|idle/);
+		is(said(memory, channels(0, null, null)), "Hottest The traffic of all is unknown. No ceiling is known.");
+		is(said(memory, channels(0, 0, null)), "Hottest The traffic of 1 is unknown; all others are idle.");
+		is(said(memory, channels(0, 0, 0)), "Hottest All is idle.", /The traffic/);
+		is(said(memory, []), "", /idle|measured/);
+		// One direction of a device is unknown: so is its traffic.
+		const devices = (...list) => list.map(([i, o], k) => [0, "port", `nvme${k}`, 0, null, {in: i, out: o}]);
+		all = said([["Devices", "pcie"]], devices([1e9, 1e9], [9e9, null]));
+		is(all, "nvme0 moves most: 2.00 GB/s in both directions", /All are idle/);
+		is(all, "No ceiling of a link is known. The traffic of 1 is unknown.");
+		is(said([["Devices", "pcie"]], devices([null, null], [0, 0])), "Devices The traffic of 1 is unknown; all others are idle.");
+		// Between sockets, and memory beside it.
+		const links = (a, b, whole) => [[1, "machine", "machine", null, null, {total: whole}], [0, "socket", "socket 0", 0, null, {in: a}], [0, "socket", "socket 1", 1, null, {in: b}]];
+		const views = [["Links", "links"], ["Memory", "memory"]];
+		is(said(views, links(1e9, 2e9, 30e9)), "Links From other sockets: 3.00 GB/s, beside 30.0 GB/s of memory (10 %).");
+		is(said(views, links(1e9, null, 30e9)), "Links From other sockets: at least 1.00 GB/s, beside 30.0 GB/s of memory.");
+		is(said(views, links(null, null, null)), "Links From other sockets: unknown.");
+		// The sum over the devices of a guest.
+		is(said([["GPUs", "pcie"]], [0, 1].map((i) => [0, "device", `gpu${i}`, null, null, {in: i ? null : 1e9}])), "≥ 1.00 GB/s", /^0 B/);
+		// A latency that could not be counted is not measured.
+		is(said(memory, [[0, "machine", "machine", null, null, {total: 1e9, latency: null}]]), "Quality 1 unavailable: why.");
+		// The picture: no bar is not 0, and both directions of which one is unknown.
+		const m = model(memory, channels(0, ...Array(20).fill(5e9), null)), drawn = picture.draw(m, 500, {});
+		is(drawn, ">?</text>");
+		is(plain(drawn), "≥ 200 GB/s");
+		const pair = picture.chartsOf(model(memory, [[0, "channel", "channel 0", 0, null, {in: null, out: 5e9}]]), "0")[0].rows[2];
+		if (pair.now !== null) throw new Error(`both: ${pair.now}`);
+	'
+}
+
+@test "words above the map: a dead channel is one of its socket and view" {
+	# shellcheck disable=SC2016 # of JavaScript
+	words '
+		const channels = (view, socket, ...list) => list.map((v, i) => [view, "channel", `socket ${socket}, channel ${i}`, socket, null, {total: v}]);
+		const views = [["Memory", "memory"], ["CXL", "memory"]];
+		// Socket 1 has little traffic, and the channels of CXL, too: none is dead.
+		let all = said(views, [...channels(0, 0, 400e9, 400e9), ...channels(0, 1, 1.5e9, 1.5e9), ...channels(1, 0, 2e9, 2e9)]);
+		is(all, "All 4 channels are in use.", /Under 1 %/);
+		// On a busy machine the mean of all would hide a dead one of a socket that moves less.
+		all = said(views, [...channels(0, 0, 400e9, 400e9), ...channels(0, 1, 8e9, 0.01e9)]);
+		is(all, "Under 1 % of the mean of its socket: Socket 1, channel 1.", /channel 0\./);
+		// A socket that moves nothing has no dead channels, and not all are in use.
+		is(said(views, [...channels(0, 0, 4e9, 4e9), ...channels(0, 1, 0, 0)]), "Memory 8.00 GB/s", /Under|in use/);
+	'
 }
