@@ -7,6 +7,9 @@
 #include "base/cli.h"
 #include "serve/server.h"
 
+/* Versions of libmicrohttpd have several names for it. */
+#define CONTENT_TOO_LARGE 413
+
 /* ---- headers ---- */
 
 /* The page loads nothing from other servers, and no other page can embed it. */
@@ -260,6 +263,9 @@ static const char *refuse_change(struct MHD_Connection *connection, unsigned *co
 	*code = MHD_HTTP_BAD_REQUEST;
 	if (!has_one_length(connection))
 		return "a change needs a body, and one Content-Length\n";
+	*code = CONTENT_TOO_LARGE;
+	if (strtoull(header(connection, MHD_HTTP_HEADER_CONTENT_LENGTH), NULL, 10) > CHOICES_BYTES)
+		return "a change is too long: {\"choice\": \"NAME\", \"on\": true} is enough\n";
 	*code = MHD_HTTP_FORBIDDEN;
 	if (is_foreign(connection))
 		return "a page of another site cannot change what is counted; a proxy must pass "
@@ -286,11 +292,8 @@ static enum MHD_Result answer_choices(struct http *h, struct MHD_Connection *con
 static enum MHD_Result change_choice(struct http *h, struct MHD_Connection *connection)
 {
 	struct connection *c = connection_of(connection);
-	enum choices_answer taken = c->body_len > sizeof(c->body)
-					    ? CHOICES_MALFORMED
-					    : choices_ask(h->setup.choices, c->body, c->body_len);
 
-	switch (taken) {
+	switch (choices_ask(h->setup.choices, c->body, c->body_len)) {
 	case CHOICES_UNKNOWN:
 		return answer_error(h, connection, MHD_HTTP_NOT_FOUND,
 				    "no such choice; see /api/v1/choices\n");
@@ -316,14 +319,17 @@ static enum MHD_Result take_change(struct http *h, struct MHD_Connection *connec
 	if (first) {
 		c->body_len = 0;
 		why = refuse_change(connection, &code);
-		return why ? answer_error(h, connection, code, why) : MHD_YES;
+		if (why)
+			return answer_error(h, connection, code, why);
+		connection_set_deadline(h, connection, HEADERS_NS);
+		return MHD_YES;
 	}
 	if (!*len)
 		return change_choice(h, connection);
-	if (c->body_len + *len <= sizeof(c->body))
-		memcpy(c->body + c->body_len, piece, *len);
-	c->body_len =
-		c->body_len + *len <= sizeof(c->body) ? c->body_len + *len : sizeof(c->body) + 1;
+	if (*len > sizeof(c->body) - c->body_len)
+		return MHD_NO; /* more than its Content-Length */
+	memcpy(c->body + c->body_len, piece, *len);
+	c->body_len += *len;
 	*len = 0;
 	return MHD_YES;
 }
@@ -375,7 +381,9 @@ enum MHD_Result answer(void *context, struct MHD_Connection *connection, const c
 		      strcmp(method, MHD_HTTP_METHOD_POST) == 0;
 
 	(void)version;
-	connection_set_deadline(h, connection, ANSWER_NS);
+	/* A piece of a body does not extend the time of its request. */
+	if (first || !*upload_size)
+		connection_set_deadline(h, connection, ANSWER_NS);
 	if (!has_certificate(h, connection))
 		return answer_error(h, connection, MHD_HTTP_FORBIDDEN,
 				    "a certificate of the client is needed\n");

@@ -16,8 +16,8 @@
 #include "serve/http.h"
 #include "serve/listen.h"
 
-/* Deadlines of a connection: for the headers of the first request, for the answer, and for the
- * headers of the next request. Prometheus scrapes at least once a minute. */
+/* Deadlines of a connection: for the headers of the first request and then for a body, for the
+ * answer, and for the headers of the next request. Prometheus scrapes at least once a minute. */
 #define HEADERS_NS (5 * NS_PER_S)
 #define ANSWER_NS (30 * NS_PER_S)
 #define IDLE_NS (90 * NS_PER_S)
@@ -46,7 +46,7 @@ struct connection {
 	struct origin *origin;
 	struct stream *stream; /* NULL: it gets no intervals */
 	char body[CHOICES_BYTES];
-	size_t body_len; /* of a request that has one; above CHOICES_BYTES: it is too long */
+	size_t body_len; /* of a request that has one */
 };
 
 /* One for each version of the web configuration. An old server stays until its clients have

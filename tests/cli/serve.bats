@@ -692,7 +692,31 @@ settled() {
 	stop TERM
 }
 
-@test "--choices: a page of another site, a form, too many changes, a wrong body and other methods are refused" {
+# bats test_tags=slow
+@test "--choices: a client that sends its change slowly is disconnected" {
+	serve --source "$SIM_SPR" serve --listen unix:socket --choices mem
+	python3 - socket <<-'PY'
+		import socket, sys, time
+		s, begin = socket.socket(socket.AF_UNIX), time.monotonic()
+		s.connect(sys.argv[1])
+		s.sendall(b"POST /api/v1/choices HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 250\r\n\r\n")
+		try:
+		    while time.monotonic() < begin + 20:
+		        s.sendall(b" ")
+		        s.settimeout(0.2)
+		        try:
+		            if not s.recv(100):
+		                break
+		        except TimeoutError:
+		            pass
+		except ConnectionError:
+		    pass
+		assert 4 < time.monotonic() - begin < 12, time.monotonic() - begin
+	PY
+	stop TERM
+}
+
+@test "--choices: a page of another site, a form, a wrong or long body and other methods are refused" {
 	local json='Content-Type: application/json' i answer
 
 	serve --source "$SIM_SPR" serve --listen unix:socket --choices mem
@@ -704,7 +728,12 @@ settled() {
 	done
 	answer=$(change pcie true) && [[ $answer == *' 404 '* ]] || fail "$answer"
 	answer=$(change mem 1) && [[ $answer == *' 400 '* ]] || fail "$answer"
-	answer=$(change "$(printf 'x%.0s' {1..300})" true) && [[ $answer == *' 400 '* ]] || fail "$answer"
+	answer=$(change "$(printf 'x%.0s' {1..300})" true) && [[ $answer == *' 413 '* ]] || fail "$answer"
+	# It is not waited for: only the headers are sent.
+	for length in 257 99999999999 18446744073709551616; do
+		answer=$(printf 'POST /api/v1/choices HTTP/1.1\r\nHost: localhost\r\n%s\r\nContent-Length: %s\r\n\r\n' "$json" "$length" | scrape raw "$address")
+		[[ $answer == *' 413 '* ]] || fail "$length: $answer"
+	done
 	answer=$(change mem true "$json" 'Content-Length: 5') && [[ $answer == *' 400 '* ]] || fail "$answer"
 	answer=$(change mem true "$json" 'Transfer-Encoding: chunked') && [[ $answer == *' 400 '* ]] || fail "$answer"
 	for method in PUT DELETE OPTIONS PATCH; do
