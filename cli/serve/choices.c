@@ -15,7 +15,7 @@ struct choice {
 	const struct command *preset; /* NULL: a metric or a pattern */
 	bool on;                      /* it is counted */
 	bool wanted;                  /* a client wants it counted */
-	bool asked;                   /* so it is in `next` */
+	bool asked;                   /* so it is in `next`; between plans the same as `on` */
 	char *refused;                /* why the last change failed; NULL: it did not */
 };
 
@@ -25,8 +25,8 @@ struct choices {
 	pthread_mutex_t lock; /* protects what follows */
 	struct choice *list;
 	size_t count;
-	uint64_t changed_ns[CHOICES_CHANGES]; /* a ring: the oldest change is at `at`; 0: none */
-	size_t at;
+	uint64_t changed_ns[CHOICES_CHANGES]; /* a ring of changes that were taken; 0: none */
+	size_t at;                            /* the oldest one */
 };
 
 /* ---- which there are ---- */
@@ -139,23 +139,31 @@ json_t *choices_document(struct choices *c)
 		RECORD({"schema", value_count(JSON_SCHEMA)}, {"choices", value_json(list)}));
 }
 
-/* Call with the lock held. */
-static enum choices_answer want(struct choices *c, const char *name, bool on)
+/* The changes of the last minute, and the ones that wait for the end of the interval. */
+static unsigned count_changes(const struct choices *c)
 {
 	uint64_t now_ns = cli_now_ns();
-	size_t i = 0;
+	unsigned count = 0;
 
-	while (i < c->count && strcmp(c->list[i].name, name) != 0)
-		i++;
-	if (i == c->count)
+	for (size_t i = 0; i < CHOICES_CHANGES; i++)
+		count += c->changed_ns[i] && now_ns < c->changed_ns[i] + MINUTE_NS;
+	for (size_t i = 0; i < c->count; i++)
+		count += c->list[i].wanted != c->list[i].asked;
+	return count;
+}
+
+/* What is counted already, or was not taken yet, changes nothing. Call with the lock held. */
+static enum choices_answer want(struct choices *c, const char *name, bool on)
+{
+	struct choice *choice = c->list, *end = c->list + c->count;
+
+	while (choice < end && strcmp(choice->name, name) != 0)
+		choice++;
+	if (choice == end)
 		return CHOICES_UNKNOWN;
-	if (c->list[i].wanted == on)
-		return CHOICES_TAKEN;
-	if (c->changed_ns[c->at] && now_ns < c->changed_ns[c->at] + MINUTE_NS)
+	if (on != choice->wanted && on != choice->asked && count_changes(c) >= CHOICES_CHANGES)
 		return CHOICES_TOO_MANY;
-	c->changed_ns[c->at] = now_ns;
-	c->at = (c->at + 1) % CHOICES_CHANGES;
-	c->list[i].wanted = on;
+	choice->wanted = on;
 	return CHOICES_TAKEN;
 }
 
@@ -183,8 +191,12 @@ const struct request *choices_next(struct choices *c)
 
 	pthread_mutex_lock(&c->lock);
 	for (size_t i = 0; i < c->count; i++) {
+		if (c->list[i].wanted == c->list[i].asked)
+			continue;
 		c->list[i].asked = c->list[i].wanted;
-		differs |= c->list[i].asked != c->list[i].on;
+		c->changed_ns[c->at] = cli_now_ns();
+		c->at = (c->at + 1) % CHOICES_CHANGES;
+		differs = true;
 	}
 	if (differs) {
 		free(c->next.queries);
@@ -208,6 +220,7 @@ void choices_settle(struct choices *c, const char *why)
 			choice->on = choice->asked;
 		else if (choice->wanted == choice->asked)
 			choice->wanted = choice->on;
+		choice->asked = choice->on;
 	}
 	pthread_mutex_unlock(&c->lock);
 	if (why)
