@@ -7,6 +7,8 @@
 #include <locale.h>
 #include <math.h>
 #include <stdarg.h>
+#include <sys/random.h>
+#include <time.h>
 #include <unistd.h>
 
 #define LONGEST 95 /* longer names are compared by their beginning */
@@ -135,6 +137,19 @@ int unc_add(void *array, size_t *count, const void *entry, size_t size)
 	void *added = unc_append(array, count, size);
 
 	return added ? memcpy(added, entry, size), 0 : -ENOMEM;
+}
+
+uint64_t unc_seed(void)
+{
+	struct timespec now = {0};
+	uint64_t seed = 0;
+
+	/* Early after boot there may be none yet: then the time and an address will do. */
+	if (getrandom(&seed, sizeof(seed), GRND_NONBLOCK) != (ssize_t)sizeof(seed)) {
+		clock_gettime(CLOCK_MONOTONIC, &now);
+		seed = (uint64_t)now.tv_nsec ^ (uint64_t)(uintptr_t)&now << 16;
+	}
+	return seed | 1;
 }
 
 void unc_text_add(struct unc_text *t, const char *fmt, ...)

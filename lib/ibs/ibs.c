@@ -175,20 +175,25 @@ static void take_fields(const struct unc_ibs_layout *layout, const char *payload
 	}
 }
 
+static int compare_ids(const void *a, const void *b)
+{
+	uint64_t x = word_at(a, 0), y = word_at(b, 0);
+
+	return x < y ? -1 : x > y;
+}
+
 static int add_sample(struct unc_ibs *ibs, const struct unc_ibs_layout *layout, const char *payload,
 		      size_t size)
 {
 	struct unc_load load = {.time = UINT64_MAX};
 	struct unc_ibs_op op;
 	uint32_t raw = 0;
-	size_t i = 0;
+	uint64_t id;
 
 	/* A recording may have samples of other events, with any length. */
-	if (layout->ids && size >= layout->id_at + sizeof(uint64_t)) {
-		while (i < layout->id_count &&
-		       word_at(layout->ids, i) != word_at(payload + layout->id_at, 0))
-			i++;
-		if (i == layout->id_count)
+	if (layout->ids && size >= layout->id_at + sizeof(id)) {
+		id = word_at(payload + layout->id_at, 0);
+		if (!bsearch(&id, layout->ids, layout->id_count, sizeof(id), compare_ids))
 			return 0;
 	}
 	if (size < layout->skip + sizeof(raw)) {
@@ -344,8 +349,8 @@ static int add_of_spe(struct unc_ibs *ibs, const struct unc_ibs_layout *layout, 
 	return 0;
 }
 
-int unc_ibs_add(struct unc_ibs *ibs, const struct unc_ibs_layout *layout, const void *records,
-		size_t size, struct unc_error *e)
+static int add_records(struct unc_ibs *ibs, const struct unc_ibs_layout *layout,
+		       const void *records, size_t size, struct unc_error *e)
 {
 	const char *at = records;
 	struct perf_event_header h;
@@ -371,6 +376,27 @@ int unc_ibs_add(struct unc_ibs *ibs, const struct unc_ibs_layout *layout, const 
 			return unc_nomem(e);
 	}
 	return 0;
+}
+
+int unc_ibs_add(struct unc_ibs *ibs, const struct unc_ibs_layout *layout, const void *records,
+		size_t size, struct unc_error *e)
+{
+	struct unc_ibs_layout sorted = *layout;
+	uint64_t *ids;
+	int ret;
+
+	if (!layout->ids)
+		return add_records(ibs, layout, records, size, e);
+	/* A copy in which an id is found quickly: there is one for each CPU. */
+	ids = malloc(layout->id_count * sizeof(*ids) + 1);
+	if (!ids)
+		return unc_nomem(e);
+	memcpy(ids, layout->ids, layout->id_count * sizeof(*ids));
+	qsort(ids, layout->id_count, sizeof(*ids), compare_ids);
+	sorted.ids = ids;
+	ret = add_records(ibs, &sorted, records, size, e);
+	free(ids);
+	return ret;
 }
 
 /* ---- recordings of perf: perf.data ---- */

@@ -3,10 +3,10 @@
 #include "ibs/keys.h"
 
 /* The place of the key in the table, or where it would be. */
-static struct unc_key_sum *place_of(struct unc_key_sum *items, size_t room,
-				    const struct unc_key *key)
+static struct unc_key_sum *place_of(const struct unc_keys *k, struct unc_key_sum *items,
+				    size_t room, const struct unc_key *key)
 {
-	size_t i = unc_hash(key, sizeof(*key)) & (room - 1);
+	size_t i = unc_hash_from(k->seed, key, sizeof(*key)) & (room - 1);
 
 	while (items[i].samples && memcmp(&items[i].key, key, sizeof(*key)) != 0)
 		i = (i + 1) & (room - 1);
@@ -20,9 +20,11 @@ static int grow(struct unc_keys *k)
 
 	if (!items)
 		return -ENOMEM;
+	if (!k->seed)
+		k->seed = unc_seed();
 	for (size_t i = 0; i < k->room; i++)
 		if (k->items[i].samples)
-			*place_of(items, room, &k->items[i].key) = k->items[i];
+			*place_of(k, items, room, &k->items[i].key) = k->items[i];
 	free(k->items);
 	k->items = items;
 	k->room = room;
@@ -87,7 +89,7 @@ int unc_keys_add(struct unc_keys *k, struct unc_tasks *tasks, const struct unc_l
 	} else {
 		if (4 * (k->count + 1) > 3 * k->room && k->room < 2 * UNC_KEYS_MOST && grow(k) < 0)
 			return -ENOMEM;
-		sum = place_of(k->items, k->room, &key);
+		sum = place_of(k, k->items, k->room, &key);
 		if (!sum->samples && k->count == UNC_KEYS_MOST)
 			sum = &k->rest;
 	}

@@ -33,6 +33,7 @@ struct unc_keys {
 	enum uncore_latency_by by;
 	struct unc_key_sum *items; /* open addressing; no samples: an unused one */
 	size_t count, room;
+	uint64_t seed; /* of the table, so that no recording chooses what collides in it */
 	struct unc_key_sum rest;
 	uint64_t unknown; /* samples without this key's fields */
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What perf's records say about tasks, in the order of time: one list for each thread. A question
- * goes back through the list from the time of the sample, and to the parent where it begins. */
+/* What perf's records say about tasks: a history of each thread; that of the first thread of a
+ * process has the mappings. A question that a history does not answer goes to the parent. */
 #define _GNU_SOURCE
 #include "ibs/tasks.h"
 
@@ -17,34 +17,19 @@
 #define INDEX_SIZE (2 * UNC_OBJECTS_MOST)
 #define KERNEL_NAMES_MOST ((size_t)64 << 20)
 
-enum kind { NAME, PARENT, MAP };
-
-struct event {
-	uint64_t time;
-	uint32_t kind;
-	uint32_t object; /* MAP; NAME: 1 if it was an exec */
-	union {
-		char name[UNC_TASK_NAME];
-		int parent;
-		struct {
-			uint64_t start, end, offset;
-		} map;
-	};
-};
-
 struct unc_task {
 	int tid, pid;      /* pid -1: not known */
 	bool used, looked; /* looked: /proc has been read */
-	struct event *events;
-	size_t count, room;
+	struct unc_history history;
 };
 
 /* ---- tables ---- */
 
 /* The place of the task in the table, or where it would be. */
-static struct unc_task *place_of(struct unc_task *items, size_t room, int tid)
+static struct unc_task *place_of(const struct unc_tasks *t, struct unc_task *items, size_t room,
+				 int tid)
 {
-	size_t i = unc_hash(&tid, sizeof(tid)) & (room - 1);
+	size_t i = unc_hash_from(t->seed, &tid, sizeof(tid)) & (room - 1);
 
 	while (items[i].used && items[i].tid != tid)
 		i = (i + 1) & (room - 1);
@@ -58,9 +43,11 @@ static int grow(struct unc_tasks *t)
 
 	if (!items)
 		return -ENOMEM;
+	if (!t->seed)
+		t->seed = unc_seed();
 	for (size_t i = 0; i < t->room; i++)
 		if (t->items[i].used)
-			*place_of(items, room, t->items[i].tid) = t->items[i];
+			*place_of(t, items, room, t->items[i].tid) = t->items[i];
 	free(t->items);
 	t->items = items;
 	t->room = room;
@@ -69,7 +56,7 @@ static int grow(struct unc_tasks *t)
 
 static struct unc_task *find_task(struct unc_tasks *t, int tid)
 {
-	struct unc_task *task = t->room ? place_of(t->items, t->room, tid) : NULL;
+	struct unc_task *task = t->room ? place_of(t, t->items, t->room, tid) : NULL;
 
 	return task && task->used ? task : NULL;
 }
@@ -83,35 +70,22 @@ static struct unc_task *make_task(struct unc_tasks *t, int tid)
 		return task;
 	if (t->count == UNC_TASKS_MOST || (4 * (t->count + 1) > 3 * t->room && grow(t) < 0))
 		return NULL;
-	task = place_of(t->items, t->room, tid);
+	task = place_of(t, t->items, t->room, tid);
 	*task = (struct unc_task){.tid = tid, .pid = -1, .used = true};
 	t->count++;
 	return task;
 }
 
-/* Inserts it behind those of the same time. */
-static int add_event(struct unc_tasks *t, int tid, const struct event *event)
+static int add_event(struct unc_tasks *t, int tid, const struct unc_past *event)
 {
-	struct unc_task *task = make_task(t, tid);
-	size_t at;
+	struct unc_task *task = t->events < UNC_TASK_EVENTS_MOST ? make_task(t, tid) : NULL;
 
-	if (!task || t->events == UNC_TASK_EVENTS_MOST) {
+	if (!task) {
 		t->dropped++;
 		return 0;
 	}
-	if (task->count == task->room) {
-		size_t room = task->room ? 2 * task->room : 4;
-		struct event *events = realloc(task->events, room * sizeof(*events));
-
-		if (!events)
-			return -ENOMEM;
-		task->events = events;
-		task->room = room;
-	}
-	for (at = task->count; at && task->events[at - 1].time > event->time; at--)
-		task->events[at] = task->events[at - 1];
-	task->events[at] = *event;
-	task->count++;
+	if (unc_history_add(&task->history, event) < 0)
+		return -ENOMEM;
 	t->events++;
 	return 0;
 }
@@ -125,16 +99,27 @@ static bool is_object(const struct unc_object *a, const struct unc_object *b)
 	       strcmp(a->path, b->path) == 0;
 }
 
+static uint64_t hash_of(const struct unc_tasks *t, const struct unc_object *o)
+{
+	uint64_t h = unc_hash_from(t->seed, o->path, strlen(o->path));
+
+	h = unc_hash_from(h, &o->inode, sizeof(o->inode));
+	return unc_hash_from(h, o->build_id, o->build_id_size);
+}
+
 /* The number of the object, which is made if it is new. The path is copied. */
 static int intern(struct unc_tasks *t, const struct unc_object *object, uint32_t *number)
 {
 	struct unc_object copy = *object;
-	size_t i = unc_hash(copy.path, strlen(copy.path)) % INDEX_SIZE;
+	size_t i;
 
 	if (!t->index)
 		t->index = calloc(INDEX_SIZE, sizeof(*t->index));
 	if (!t->index)
 		return -ENOMEM;
+	if (!t->seed)
+		t->seed = unc_seed();
+	i = hash_of(t, object) % INDEX_SIZE;
 	while (t->index[i] && !is_object(&t->objects[t->index[i] - 1], object))
 		i = (i + 1) % INDEX_SIZE;
 	if (!t->index[i] && t->object_count == UNC_OBJECTS_MOST) {
@@ -154,7 +139,7 @@ static int intern(struct unc_tasks *t, const struct unc_object *object, uint32_t
 }
 
 /* Adds an event of a thread of this process. */
-static int add_thread(struct unc_tasks *t, int pid, int tid, const struct event *event)
+static int add_thread(struct unc_tasks *t, int pid, int tid, const struct unc_past *event)
 {
 	int ret = add_event(t, tid, event);
 	struct unc_task *task = find_task(t, tid);
@@ -164,7 +149,7 @@ static int add_thread(struct unc_tasks *t, int pid, int tid, const struct event 
 	return ret;
 }
 
-static int add_map(struct unc_tasks *t, int pid, struct event *event, struct unc_object *object)
+static int add_map(struct unc_tasks *t, int pid, struct unc_past *event, struct unc_object *object)
 {
 	int ret;
 
@@ -205,7 +190,7 @@ static int add_mmap(struct unc_tasks *t, const struct perf_event_header *h, cons
 	size_t name = h->type == PERF_RECORD_MMAP2 ? 64 : 32;
 	char path[4096];
 	struct unc_object object = {.path = path};
-	struct event event = {.time = time, .kind = MAP};
+	struct unc_past event = {.time = time, .kind = UNC_PAST_MAP};
 
 	if (size < name)
 		return 0;
@@ -227,7 +212,7 @@ static int add_mmap(struct unc_tasks *t, const struct perf_event_header *h, cons
 int unc_tasks_add(struct unc_tasks *t, const struct perf_event_header *h, const char *payload,
 		  size_t size, uint64_t time)
 {
-	struct event event = {.time = time};
+	struct unc_past event = {.time = time};
 
 	switch (h->type) {
 	case PERF_RECORD_MMAP:
@@ -236,15 +221,17 @@ int unc_tasks_add(struct unc_tasks *t, const struct perf_event_header *h, const 
 	case PERF_RECORD_COMM:
 		if (size < 8)
 			return 0;
-		event.kind = NAME;
+		event.kind = UNC_PAST_NAME;
 		event.object = (h->misc & PERF_RECORD_MISC_COMM_EXEC) != 0;
 		snprintf(event.name, sizeof(event.name), "%.*s", (int)(size - 8), payload + 8);
 		return add_thread(t, int_at(payload, 0), int_at(payload, 4), &event);
 	case PERF_RECORD_FORK:
 		if (size < 16)
 			return 0;
-		event.kind = PARENT;
-		event.parent = int_at(payload, 12);
+		event.kind = UNC_PAST_PARENT;
+		event.parent.pid = int_at(payload, 4);
+		event.parent.tid = int_at(payload, 12);
+		event.parent.thread = event.parent.pid == int_at(payload, 0);
 		return add_thread(t, int_at(payload, 0), int_at(payload, 8), &event);
 	default:
 		return 0;
@@ -256,7 +243,7 @@ int unc_tasks_add(struct unc_tasks *t, const struct perf_event_header *h, const 
 /* A line is "START-END PERMISSIONS OFFSET MAJOR:MINOR INODE   PATH". */
 static int add_proc_map(struct unc_tasks *t, int pid, char *line)
 {
-	struct event event = {.kind = MAP};
+	struct unc_past event = {.kind = UNC_PAST_MAP};
 	struct unc_object object = {0};
 	const char *at = line;
 	uint64_t unused;
@@ -276,7 +263,7 @@ static int add_proc_map(struct unc_tasks *t, int pid, char *line)
 
 static void read_proc(struct unc_tasks *t, int tid)
 {
-	struct event name = {.kind = NAME};
+	struct unc_past name = {.kind = UNC_PAST_NAME};
 	struct unc_task *task = make_task(t, tid);
 	char *text = NULL, *rest;
 	int ret;
@@ -303,51 +290,31 @@ static void read_proc(struct unc_tasks *t, int tid)
 
 /* ---- questions ---- */
 
-/* Goes back in a task's list from this time. Stops at the parent, and before an exec when a mapping
- * is looked for. NULL: nothing. `address` is NULL when a name is looked for. */
-static const struct event *search(const struct unc_task *task, uint64_t time,
-				  const uint64_t *address)
-{
-	size_t i = task->count;
-
-	while (i && task->events[i - 1].time > time)
-		i--;
-	while (i--) {
-		const struct event *e = &task->events[i];
-
-		if (e->kind == PARENT || (e->kind == NAME && !address))
-			return e;
-		if (e->kind == NAME && e->object)
-			return NULL;
-		if (e->kind == MAP && address && *address >= e->map.start && *address < e->map.end)
-			return e;
-	}
-	return NULL;
-}
-
-static const struct event *search_all(struct unc_tasks *t, int tid, uint64_t time,
-				      const uint64_t *address)
+/* A name is inherited from the thread that forked; mappings are those of its process. */
+static const struct unc_past *search_all(struct unc_tasks *t, int tid, uint64_t time,
+					 const uint64_t *address)
 {
 	for (int depth = 0; depth < PARENTS_MOST; depth++) {
 		struct unc_task *task = find_task(t, tid);
-		const struct event *e = task ? search(task, time, address) : NULL;
+		const struct unc_past *e =
+			task ? unc_history_find(&task->history, time, address) : NULL;
 
 		if (!e && t->live && tid > 0 && !(task && task->looked)) {
 			read_proc(t, tid);
 			task = find_task(t, tid);
-			e = task ? search(task, time, address) : NULL;
+			e = task ? unc_history_find(&task->history, time, address) : NULL;
 		}
-		if (!e || e->kind != PARENT)
+		if (!e || e->kind != UNC_PAST_PARENT)
 			return e;
 		time = e->time;
-		tid = e->parent;
+		tid = address ? e->parent.pid : e->parent.tid;
 	}
 	return NULL;
 }
 
 const char *unc_tasks_name(struct unc_tasks *t, int tid, uint64_t time)
 {
-	const struct event *e = tid ? search_all(t, tid, time, NULL) : NULL;
+	const struct unc_past *e = tid ? search_all(t, tid, time, NULL) : NULL;
 
 	if (tid == 0)
 		return "[idle]";
@@ -366,7 +333,7 @@ bool unc_tasks_map(struct unc_tasks *t, int pid, uint64_t address, uint64_t time
 {
 	const struct unc_object kernel = {.path = "[kernel]"};
 	bool of_kernel = address >> 63; /* on x86-64 and arm64 */
-	const struct event *e = search_all(t, of_kernel ? UNC_TASK_KERNEL : pid, time, &address);
+	const struct unc_past *e = search_all(t, of_kernel ? UNC_TASK_KERNEL : pid, time, &address);
 
 	if (e) {
 		*object = e->object;
@@ -470,7 +437,7 @@ int unc_tasks_node(const struct unc_tasks *t, int pid, uint64_t address)
 void unc_tasks_finish(struct unc_tasks *t)
 {
 	for (size_t i = 0; i < t->room; i++)
-		free(t->items[i].events);
+		unc_history_finish(&t->items[i].history);
 	free(t->items);
 	for (size_t i = 0; i < t->object_count; i++) {
 		free((void *)t->objects[i].path);

@@ -5,13 +5,12 @@
 #ifndef UNC_TASKS_H
 #define UNC_TASKS_H
 
+#include "ibs/history.h"
 #include "ibs/symbols.h"
 #include "machine/root.h"
 
 #include <linux/perf_event.h>
 
-/* As the kernel has them (TASK_COMM_LEN). */
-#define UNC_TASK_NAME 16
 /* The process under which the kernel's own mappings are recorded. */
 #define UNC_TASK_KERNEL (-1)
 
@@ -42,6 +41,7 @@ struct unc_tasks {
 	size_t object_count;
 	uint32_t *index; /* of the objects: a table with open addressing, number + 1 */
 	size_t events;
+	uint64_t seed; /* of the two tables, so that no recording chooses what collides in them */
 	/* Results: */
 	uint64_t dropped; /* records for which there was no room */
 	uint64_t refused; /* processes whose maps may not be read */

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -41,11 +42,16 @@ static void add_name(struct unc_tasks *t, int pid, int tid, const char *name, bo
 	add(t, PERF_RECORD_COMM, exec ? PERF_RECORD_MISC_COMM_EXEC : 0, &r, sizeof(r), time);
 }
 
-static void add_fork(struct unc_tasks *t, int parent, int child, uint64_t time)
+static void add_fork_of(struct unc_tasks *t, const int parent[2], const int child[2], uint64_t time)
 {
-	const int words[6] = {child, parent, child, parent};
+	const int words[6] = {child[0], parent[0], child[1], parent[1]};
 
 	add(t, PERF_RECORD_FORK, 0, words, sizeof(words), time);
+}
+
+static void add_fork(struct unc_tasks *t, int parent, int child, uint64_t time)
+{
+	add_fork_of(t, (int[]){parent, parent}, (int[]){child, child}, time);
 }
 
 static void add_map(struct unc_tasks *t, int pid, uint64_t start, uint64_t offset, const char *path,
@@ -105,6 +111,114 @@ static void what_held_at_the_time(void **state)
 	add_fork(&t, 4, 5, 60);
 	assert_string_equal(unc_tasks_name(&t, 5, 60), "sh");
 	assert_string_equal(place(&t, 5, 0x1010, 60), "/sh+10");
+	unc_tasks_finish(&t);
+}
+
+/* Mappings are the process's, whichever thread forks; a name is the thread's. */
+static void forks_of_threads(void **state)
+{
+	const int first[] = {4, 4}, worker[] = {4, 9}, child[] = {5, 5}, other[] = {4, 10};
+	struct unc_tasks t = {0};
+
+	(void)state;
+	add_name(&t, 4, 4, "server", false, 0);
+	add_map(&t, 4, 0x1000, 0, "/old", 1);
+	add_fork_of(&t, first, worker, 10);
+	add_name(&t, 4, 9, "worker", false, 11);
+	add_map(&t, 4, 0x2000, 0, "/new", 20);
+	add_fork_of(&t, worker, child, 30);
+	assert_string_equal(unc_tasks_name(&t, 5, 30), "worker");
+	assert_string_equal(place(&t, 5, 0x1010, 30), "/old+10");
+	assert_string_equal(place(&t, 5, 0x2010, 30), "/new+10");
+	/* What the process maps afterwards is not the child's. */
+	add_map(&t, 4, 0x3000, 0, "/later", 31);
+	assert_string_equal(place(&t, 5, 0x3010, 40), "?");
+	/* A thread has no mappings of its own. */
+	add_fork_of(&t, worker, other, 50);
+	assert_string_equal(place(&t, 10, 0x1010, 60), "?");
+	assert_string_equal(unc_tasks_name(&t, 10, 60), "worker");
+	assert_string_equal(place(&t, 4, 0x1010, 60), "/old+10");
+	unc_tasks_finish(&t);
+}
+
+/* ---- many events ---- */
+
+static uint64_t dice;
+
+static uint64_t throw(uint64_t below)
+{
+	dice = dice * UINT64_C(6364136223846793005) + 1442695040888963407;
+	return (dice >> 33) % below;
+}
+
+#define MAPS 3000
+
+/* Mappings and ends at random, against a look through all of them. */
+static void each_mapping_is_found(void **state)
+{
+	struct unc_past all[MAPS];
+	struct unc_history h = {0};
+
+	(void)state;
+	for (size_t i = 0; i < MAPS; i++) {
+		all[i] = (struct unc_past){.time = throw(500), .kind = UNC_PAST_MAP};
+		all[i].map.start = throw(1000);
+		all[i].map.end = all[i].map.start + throw(i % 2 ? 10 : 500);
+		all[i].map.offset = i;
+		if (throw(400) == 0)
+			all[i] = (struct unc_past){all[i].time, UNC_PAST_NAME, .object = 1};
+		assert_int_equal(unc_history_add(&h, &all[i]), 0);
+		/* It is asked while it grows, too. */
+		for (int n = 0; n < (i % 100 ? 2 : 100); n++) {
+			uint64_t time = throw(520), at = throw(1600);
+			const struct unc_past *best = NULL, *found;
+
+			for (size_t j = 0; j <= i; j++)
+				if (all[j].time <= time && (!best || all[j].time >= best->time) &&
+				    (all[j].kind == UNC_PAST_NAME ||
+				     (at >= all[j].map.start && at < all[j].map.end)))
+					best = &all[j];
+			found = unc_history_find(&h, time, &at);
+			if (!best || best->kind == UNC_PAST_NAME)
+				assert_null(found);
+			else
+				assert_true(found && found->map.offset == best->map.offset);
+		}
+	}
+	unc_history_finish(&h);
+}
+
+/* A recording whose events are in the worst order: mappings over mappings, backward in time, and
+ * addresses that only the oldest one has. */
+static void many_mappings(void **state)
+{
+	const unsigned count = 1 << 16;
+	struct unc_tasks t = {0};
+	clock_t begin = clock();
+	uint64_t offset;
+	uint32_t object;
+
+	(void)state;
+	add_map(&t, 4, 0x8000, 0x100, "/first", 1);
+	for (unsigned i = 0; i < count; i++)
+		add_map(&t, 4, 0x1000, i, "/x", count + 1 - i);
+	for (unsigned i = 0; i < count; i++) {
+		assert_true(unc_tasks_map(&t, 4, 0x8010, 2 + i, &object, &offset));
+		assert_int_equal(offset, 0x110);
+		assert_true(unc_tasks_map(&t, 4, 0x1010, 2 + i, &object, &offset));
+		assert_int_equal(offset, 0x10 + count - 1 - i);
+	}
+	/* Files of one path. */
+	for (unsigned i = 0; i < count; i++) {
+		uint64_t mmap2[11] = {4, 0x9000, 0x1000, 0, 0, i % (UNC_OBJECTS_MOST - 2)};
+
+		memcpy(&mmap2[8], "/same", 6);
+		add(&t, PERF_RECORD_MMAP2, 0, mmap2, sizeof(mmap2), 1);
+	}
+	assert_int_equal(t.object_count, UNC_OBJECTS_MOST);
+	assert_int_equal(t.dropped, 0);
+	/* One by one it takes minutes. */
+	assert_true(clock() - begin < 30 * CLOCKS_PER_SEC);
 	unc_tasks_finish(&t);
 }
 
@@ -208,6 +322,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_held_at_the_time),
+		cmocka_unit_test(forks_of_threads),
+		cmocka_unit_test(each_mapping_is_found),
+		cmocka_unit_test(many_mappings),
 		cmocka_unit_test(the_kernel),
 		cmocka_unit_test(broken_records),
 		cmocka_unit_test(more_than_there_is_room_for),

@@ -208,6 +208,33 @@ static void samples_of_other_events_are_left_out(void **state)
 	assert_int_equal(ibs.counts.samples, 1);
 }
 
+/* A recording of many CPUs has many ids: one by one it takes minutes. */
+static void samples_of_many_ids(void **state)
+{
+	enum { MANY = 1 << 17 };
+	struct small {
+		struct perf_event_header h;
+		uint64_t id;
+	} *records = calloc(MANY, sizeof(*records));
+	uint64_t *ids = calloc(MANY, sizeof(*ids));
+	struct unc_ibs_layout layout = {.skip = 8, .ids = ids, .id_count = MANY};
+	struct unc_ibs ibs = {0};
+	clock_t begin = clock();
+
+	(void)state;
+	assert_true(records && ids);
+	for (uint64_t i = 0; i < MANY; i++) {
+		ids[i] = 2 * (MANY - i);
+		records[i] = (struct small){{PERF_RECORD_SAMPLE, 0, sizeof(*records)}, i};
+	}
+	assert_int_equal(unc_ibs_add(&ibs, &layout, records, MANY * sizeof(*records), NULL), 0);
+	/* Those of the event have no op. */
+	assert_int_equal(ibs.counts.broken, MANY / 2 - 1);
+	assert_true(clock() - begin < 5 * CLOCKS_PER_SEC);
+	free(records);
+	free(ids);
+}
+
 static void keys_are_bounded(void **state)
 {
 	struct unc_tasks tasks = {0};
@@ -373,6 +400,7 @@ int main(void)
 		cmocka_unit_test(other_records),
 		cmocka_unit_test(broken_records),
 		cmocka_unit_test(samples_of_other_events_are_left_out),
+		cmocka_unit_test(samples_of_many_ids),
 		cmocka_unit_test(keys_are_bounded),
 		cmocka_unit_test(a_ring_for_each_cpu),
 		cmocka_unit_test(rings_say_who_runs),
