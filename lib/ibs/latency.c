@@ -70,6 +70,7 @@ static void make_note(struct uncore_latency *l)
 	put_note(l, l->keys.unknown, "loads do not say what the key is made of");
 	put_note(l, l->tasks.refused, "processes whose mappings this user may not read");
 	put_note(l, l->tasks.changed, "files are not the ones that were mapped: no symbols");
+	put_note(l, l->tasks.large, "files with more symbols than there is room for: no symbols");
 	put_note(l, l->tasks.dropped, "records of names and mappings left out: too many");
 }
 

@@ -7,8 +7,13 @@
 #include <elf.h>
 #include <unistd.h>
 
-#define TABLE_MOST ((uint64_t)256 << 20) /* bytes of a table that is read */
+#define SEGMENTS_BYTES 65536 /* the kernel runs no program with a larger table of segments */
 #define NOTES_MOST ((uint64_t)64 << 10)
+#define PAGE_BYTES 4096
+
+/* Flags of a symbol. */
+#define NO_SIZE 1u     /* its size is the most that it can have, until the next symbol is known */
+#define NO_FUNCTION 2u /* only ends the one before it */
 
 /* Copies bytes of the file. Returns false if the file is too short. */
 static bool take(const struct unc_bytes *from, uint64_t offset, void *into, size_t size)
@@ -34,6 +39,18 @@ static bool take(const struct unc_bytes *from, uint64_t offset, void *into, size
 	return true;
 }
 
+/* Takes bytes from the limit for all files. */
+static int charge(const struct unc_bytes *from, uint64_t size)
+{
+	uint64_t used = from->used ? *from->used : 0;
+
+	if (size > UNC_SYMBOLS_MOST || used > UNC_SYMBOLS_MOST - size)
+		return -EFBIG;
+	if (from->used)
+		*from->used += size;
+	return 0;
+}
+
 /* Copies a part of the file into new memory, with a NUL behind it. */
 static int take_part(const struct unc_bytes *from, uint64_t offset, uint64_t size, char **out)
 {
@@ -41,7 +58,7 @@ static int take_part(const struct unc_bytes *from, uint64_t offset, uint64_t siz
 
 	if (offset > from->size || size > from->size - offset)
 		return -EBADMSG;
-	if (size > TABLE_MOST)
+	if (charge(from, size) < 0)
 		return -EFBIG;
 	bytes = malloc((size_t)size + 1);
 	if (!bytes)
@@ -87,21 +104,25 @@ static int read_notes(struct unc_symbols *s, const struct unc_bytes *from, const
 
 static int read_segments(struct unc_symbols *s, const struct unc_bytes *from, const Elf64_Ehdr *h)
 {
-	for (unsigned i = 0; i < h->e_phnum; i++) {
-		Elf64_Phdr p;
-		int ret = 0;
+	char *table = NULL;
+	int ret = h->e_phnum > SEGMENTS_BYTES / sizeof(Elf64_Phdr) ? -EBADMSG : 0;
 
-		if (!take(from, h->e_phoff + (uint64_t)i * sizeof(p), &p, sizeof(p)))
-			return -EBADMSG;
-		if (p.p_type == PT_LOAD)
+	if (ret == 0 && h->e_phnum)
+		ret = take_part(from, h->e_phoff, h->e_phnum * sizeof(Elf64_Phdr), &table);
+	for (unsigned i = 0; ret == 0 && i < h->e_phnum; i++) {
+		Elf64_Phdr p;
+
+		memcpy(&p, table + i * sizeof(p), sizeof(p));
+		if (p.p_type == PT_LOAD && s->segment_count == UNC_SEGMENTS_MOST)
+			ret = -EBADMSG;
+		else if (p.p_type == PT_LOAD)
 			ret = UNC_ADD(&s->segments, &s->segment_count,
 				      (&(struct unc_segment){p.p_offset, p.p_filesz, p.p_vaddr}));
-		else if (p.p_type == PT_NOTE)
+		else if (p.p_type == PT_NOTE && !s->build_id_size)
 			ret = read_notes(s, from, &p);
-		if (ret < 0)
-			return ret;
 	}
-	return 0;
+	free(table);
+	return ret;
 }
 
 /* ---- symbols ---- */
@@ -113,15 +134,60 @@ static int compare_symbols(const void *a, const void *b)
 	if (x->start != y->start)
 		return x->start < y->start ? -1 : 1;
 	/* If a function has several names, one with a size is found: the first one. */
+	if ((x->flags & NO_SIZE) != (y->flags & NO_SIZE))
+		return x->flags & NO_SIZE ? -1 : 1;
 	if (x->size != y->size)
 		return x->size < y->size ? -1 : 1;
 	return x->name > y->name ? -1 : x->name < y->name;
 }
 
-static void add_symbols(struct unc_symbols *s, const char *table, size_t count)
+/* Ends symbols without a size where the next one begins. */
+static void sort_symbols(struct unc_symbols *s)
+{
+	uint64_t next = UINT64_MAX;
+
+	qsort(s->items, s->count, sizeof(*s->items), compare_symbols);
+	for (size_t i = s->count; i--;) {
+		struct unc_symbol *one = &s->items[i];
+
+		if (i + 1 < s->count && one[1].start != one->start)
+			next = one[1].start;
+		if (one->flags & NO_SIZE && one->size > next - one->start)
+			one->size = next - one->start;
+	}
+}
+
+/* The sections of a file. */
+struct sections {
+	const char *bytes;
+	size_t count;
+};
+
+static bool section_at(const struct sections *all, size_t i, Elf64_Shdr *out)
+{
+	if (i >= all->count)
+		return false;
+	memcpy(out, all->bytes + i * sizeof(*out), sizeof(*out));
+	return true;
+}
+
+/* The bytes from a function to the end of its section; without one, to the end of its page. */
+static uint64_t longest(const struct sections *all, const Elf64_Sym *symbol)
+{
+	uint64_t at = symbol->st_value;
+	Elf64_Shdr s;
+
+	if (section_at(all, symbol->st_shndx, &s) && at >= s.sh_addr && at - s.sh_addr < s.sh_size)
+		return s.sh_size - (at - s.sh_addr);
+	return PAGE_BYTES - at % PAGE_BYTES;
+}
+
+static void add_symbols(struct unc_symbols *s, const struct sections *all, const char *table,
+			size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
 		Elf64_Sym symbol;
+		struct unc_symbol *added = &s->items[s->count];
 		unsigned type;
 
 		memcpy(&symbol, table + i * sizeof(symbol), sizeof(symbol));
@@ -129,35 +195,39 @@ static void add_symbols(struct unc_symbols *s, const char *table, size_t count)
 		if ((type != STT_FUNC && type != STT_GNU_IFUNC) || symbol.st_shndx == SHN_UNDEF ||
 		    symbol.st_name >= s->names_size)
 			continue;
-		s->items[s->count++] =
-			(struct unc_symbol){symbol.st_value, symbol.st_size, symbol.st_name};
+		*added = (struct unc_symbol){symbol.st_value, symbol.st_size, symbol.st_name, 0};
+		if (symbol.st_size == 0) {
+			added->size = longest(all, &symbol);
+			added->flags = NO_SIZE;
+		}
+		s->count++;
 	}
-	qsort(s->items, s->count, sizeof(*s->items), compare_symbols);
+	sort_symbols(s);
 }
 
 /* Reads a table of symbols, and the table of its names. */
-static int read_table(struct unc_symbols *s, const struct unc_bytes *from, const Elf64_Ehdr *h,
-		      const Elf64_Shdr *section)
+static int read_table(struct unc_symbols *s, const struct unc_bytes *from,
+		      const struct sections *all, const Elf64_Shdr *section)
 {
 	size_t count = (size_t)(section->sh_size / sizeof(Elf64_Sym));
 	char *table = NULL;
 	Elf64_Shdr names;
 	int ret;
 
-	if (section->sh_entsize != sizeof(Elf64_Sym) || section->sh_link >= h->e_shnum ||
-	    !take(from, h->e_shoff + (uint64_t)section->sh_link * sizeof(names), &names,
-		  sizeof(names)))
+	if (section->sh_entsize != sizeof(Elf64_Sym) || !section_at(all, section->sh_link, &names))
 		return -EBADMSG;
 	ret = take_part(from, section->sh_offset, section->sh_size, &table);
 	if (ret == 0)
 		ret = take_part(from, names.sh_offset, names.sh_size, &s->names);
+	if (ret == 0)
+		ret = charge(from, count * sizeof(*s->items));
 	if (ret == 0) {
 		s->names_size = (size_t)names.sh_size;
 		s->items = calloc(count + 1, sizeof(*s->items));
 		ret = s->items ? 0 : -ENOMEM;
 	}
 	if (ret == 0)
-		add_symbols(s, table, count);
+		add_symbols(s, all, table, count);
 	free(table);
 	return ret;
 }
@@ -165,16 +235,20 @@ static int read_table(struct unc_symbols *s, const struct unc_bytes *from, const
 static int read_symbols(struct unc_symbols *s, const struct unc_bytes *from, const Elf64_Ehdr *h)
 {
 	Elf64_Shdr section, best = {.sh_type = SHT_NULL};
+	struct sections all = {.count = h->e_shnum};
+	char *bytes = NULL;
+	int ret =
+		h->e_shnum ? take_part(from, h->e_shoff, h->e_shnum * sizeof(section), &bytes) : 0;
 
-	for (unsigned i = 0; i < h->e_shnum; i++) {
-		if (!take(from, h->e_shoff + (uint64_t)i * sizeof(section), &section,
-			  sizeof(section)))
-			return -EBADMSG;
+	all.bytes = bytes;
+	for (size_t i = 0; ret == 0 && section_at(&all, i, &section); i++)
 		if (section.sh_type == SHT_SYMTAB ||
 		    (section.sh_type == SHT_DYNSYM && best.sh_type == SHT_NULL))
 			best = section;
-	}
-	return best.sh_type == SHT_NULL ? 0 : read_table(s, from, h, &best);
+	if (ret == 0 && best.sh_type != SHT_NULL)
+		ret = read_table(s, from, &all, &best);
+	free(bytes);
+	return ret;
 }
 
 int unc_symbols_read(struct unc_symbols *out, const struct unc_bytes *from)
@@ -195,6 +269,39 @@ int unc_symbols_read(struct unc_symbols *out, const struct unc_bytes *from)
 	else
 		unc_symbols_finish(&s);
 	return ret;
+}
+
+/* ---- the kernel ---- */
+
+/* "[MODULE]" at the end of a name; "": the kernel itself. */
+static const char *module_of(const struct unc_symbols *s, const struct unc_symbol *symbol)
+{
+	const char *found = strchr(s->names + symbol->name, '[');
+
+	return found ? found : "";
+}
+
+/* Between the kernel and its modules is nothing that belongs to the last function before. */
+static void bound_kernel(struct unc_symbols *s)
+{
+	size_t kept = 0;
+
+	sort_symbols(s);
+	for (size_t i = 0, next = 0; i < s->count; i++) {
+		struct unc_symbol *one = &s->items[i];
+		uint64_t page = PAGE_BYTES - one->start % PAGE_BYTES;
+
+		while (next < s->count && s->items[next].start == one->start)
+			next++;
+		if (one->size > page &&
+		    (next == s->count ||
+		     strcmp(module_of(s, one), module_of(s, &s->items[next])) != 0))
+			one->size = page;
+	}
+	for (size_t i = 0; i < s->count; i++)
+		if (!(s->items[i].flags & NO_FUNCTION))
+			s->items[kept++] = s->items[i];
+	s->count = kept;
 }
 
 /* A line is "ADDRESS TYPE NAME", with a tab and "[MODULE]" for a module. */
@@ -223,11 +330,12 @@ int unc_symbols_kernel(struct unc_symbols *out, char *text, size_t size)
 		*end = '\0';
 		line[strcspn(line, "\t")] = ' '; /* the tab, or the NUL, which is set again */
 		*end = '\0';
-		if (address && (type == 't' || type == 'w'))
-			s.items[s.count++] =
-				(struct unc_symbol){address, 0, (uint32_t)(at + 3 - text)};
+		if (address && type != 'a') /* not one of no place (absolute) */
+			s.items[s.count++] = (struct unc_symbol){
+				address, UINT64_MAX, (uint32_t)(at + 3 - text),
+				NO_SIZE | (type == 't' || type == 'w' ? 0 : NO_FUNCTION)};
 	}
-	qsort(s.items, s.count, sizeof(*s.items), compare_symbols);
+	bound_kernel(&s);
 	*out = s;
 	return 0;
 }
@@ -269,7 +377,7 @@ const struct unc_symbol *unc_symbols_find(const struct unc_symbols *s, uint64_t 
 	if (low == 0)
 		return NULL;
 	found = &s->items[low - 1];
-	return found->size == 0 || address - found->start < found->size ? found : NULL;
+	return address - found->start < found->size ? found : NULL;
 }
 
 const char *unc_symbols_name(const struct unc_symbols *s, const struct unc_symbol *symbol)

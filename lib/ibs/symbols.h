@@ -8,12 +8,17 @@
 
 /* A longer build id is cut off: the kernel records no more. */
 #define UNC_BUILD_ID_MOST 20
+/* Programs have four or five. */
+#define UNC_SEGMENTS_MOST 64
+/* Bytes that are read or allocated for the symbols of all files together. */
+#define UNC_SYMBOLS_MOST ((uint64_t)512 << 20)
 
 struct unc_symbols {
 	struct unc_symbol {
-		uint64_t start, size; /* size 0: up to the next one */
-		uint32_t name;        /* its position in `names` */
-	} * items;                    /* in the order of `start` */
+		uint64_t start, size;
+		uint32_t name;  /* its position in `names` */
+		uint32_t flags; /* inside */
+	} * items;              /* in the order of `start` */
 	size_t count;
 	char *names; /* ends with a NUL */
 	size_t names_size;
@@ -31,13 +36,17 @@ struct unc_bytes {
 	int fd;
 	const char *bytes;
 	uint64_t size;
+	uint64_t *used; /* of UNC_SYMBOLS_MOST; NULL: this file has all of it */
 };
 
-/* Reads .symtab, otherwise .dynsym. A file without symbols is no fault. -EBADMSG: no ELF file of 64
- * bits, little-endian, or one that makes no sense. -EFBIG, -ENOMEM. */
+/* Reads .symtab, otherwise .dynsym. A function without a size ends with the next one or its
+ * section. A file without symbols is no fault. -EBADMSG: no ELF file of 64 bits, little-endian, or
+ * one that makes no sense. -EFBIG: more than UNC_SYMBOLS_MOST. -ENOMEM. */
 int unc_symbols_read(struct unc_symbols *out, const struct unc_bytes *from);
 /* Parses text like that of /proc/kallsyms, and takes it over, also on failure. Addresses that the
- * kernel hides (0) give no symbols. `text` has `size` bytes and a NUL behind them. -ENOMEM. */
+ * kernel hides (0) give no symbols. A function ends where any other symbol begins; the last one of
+ * the kernel or of a module, with its page. `text` has `size` bytes and a NUL behind them.
+ * -ENOMEM. */
 int unc_symbols_kernel(struct unc_symbols *out, char *text, size_t size);
 void unc_symbols_finish(struct unc_symbols *s);
 

@@ -355,6 +355,7 @@ static int read_kernel(struct unc_tasks *t, struct unc_symbols *into)
 
 	if (fd >= 0)
 		close(fd);
+	t->symbols_used += size;
 	return ret < 0 ? ret : unc_symbols_kernel(into, text, size);
 }
 
@@ -371,8 +372,9 @@ static bool is_same(const struct unc_tasks *t, const struct unc_object *o,
 static void read_symbols(struct unc_tasks *t, int pid, struct unc_object *o)
 {
 	struct unc_symbols found = {0};
-	struct unc_bytes bytes = {.fd = -1};
+	struct unc_bytes bytes = {.fd = -1, .used = &t->symbols_used};
 	struct stat st;
+	int ret;
 
 	o->read = true;
 	if (!t->root)
@@ -381,18 +383,19 @@ static void read_symbols(struct unc_tasks *t, int pid, struct unc_object *o)
 		read_kernel(t, &o->symbols);
 	if (o->path[0] != '/')
 		return;
-	/* O_NONBLOCK: the path may be a FIFO by now. The process may see other files than we do. */
+	/* A stranger has chosen the path. The process may see other files than we do. */
 	if (t->live)
-		bytes.fd = unc_root_open_file(t->root, UNC_PATH("proc/%d/root%s", pid, o->path),
-					      O_RDONLY | O_NONBLOCK);
+		bytes.fd = unc_root_open_regular(t->root, UNC_PATH("proc/%d/root%s", pid, o->path));
 	if (bytes.fd < 0)
-		bytes.fd = unc_root_open_file(t->root, o->path + 1, O_RDONLY | O_NONBLOCK);
+		bytes.fd = unc_root_open_regular(t->root, o->path + 1);
 	if (bytes.fd < 0)
 		return;
-	if (fstat(bytes.fd, &st) == 0 && S_ISREG(st.st_mode)) {
+	if (fstat(bytes.fd, &st) == 0) {
 		bytes.size = (uint64_t)st.st_size;
-		unc_symbols_read(&found, &bytes);
-		if (is_same(t, o, &found, &st)) {
+		ret = unc_symbols_read(&found, &bytes);
+		if (ret == -EFBIG) {
+			t->large++;
+		} else if (is_same(t, o, &found, &st)) {
 			o->symbols = found;
 			found = (struct unc_symbols){0};
 		} else {

@@ -42,10 +42,12 @@ struct unc_tasks {
 	uint32_t *index; /* of the objects: a table with open addressing, number + 1 */
 	size_t events;
 	uint64_t seed; /* of the two tables, so that no recording chooses what collides in them */
+	uint64_t symbols_used; /* of UNC_SYMBOLS_MOST */
 	/* Results: */
 	uint64_t dropped; /* records for which there was no room */
 	uint64_t refused; /* processes whose maps may not be read */
 	uint64_t changed; /* objects whose file is not the recorded one */
+	uint64_t large;   /* objects with more symbols than there is room for */
 };
 
 /* Adds a record; other kinds than those above are ignored. `size`: of the payload, without the

@@ -194,6 +194,26 @@ int unc_root_open_file(const struct unc_root *r, const char *path, int flags)
 	return err ? noted(r, err) : fd;
 }
 
+int unc_root_open_regular(const struct unc_root *r, const char *path)
+{
+	int place = unc_root_open_file(r, path, O_PATH | O_NOFOLLOW), fd = -EBADMSG;
+	struct stat st;
+	char again[64];
+
+	if (place < 0)
+		return place;
+	/* What has been looked at is opened, whatever the path means by now. */
+	snprintf(again, sizeof(again), "/proc/self/fd/%d", place);
+	if (fstat(place, &st) < 0 || S_ISLNK(st.st_mode)) {
+		fd = -ELOOP;
+	} else if (S_ISREG(st.st_mode)) {
+		fd = open(again, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+		fd = fd < 0 ? noted(r, -errno) : fd;
+	}
+	close(place);
+	return fd;
+}
+
 /* Whether the path exists, and whether it is a directory. */
 static bool look_up(const struct unc_root *r, const char *path, bool *is_dir)
 {

@@ -56,6 +56,10 @@ int unc_root_read_int(const struct unc_root *r, const char *path, int most, int 
 int unc_root_list(const struct unc_root *r, const char *path, struct unc_names *out);
 /* Opens a file, such as a device, with close-on-exec. Returns a descriptor or a negative errno. */
 int unc_root_open_file(const struct unc_root *r, const char *path, int flags);
+/* Opens a file for reading that must be a regular one: nothing else is opened, so that a path from
+ * a stranger has no effect on a device and waits for no FIFO. On the running machine a link at its
+ * end is not followed. -ELOOP for such a link, -EBADMSG for another kind. */
+int unc_root_open_regular(const struct unc_root *r, const char *path);
 /* Replaces a file in a directory. Makes the directory, but not its parents. All users can read
  * both. A concurrent reader finds either the old file or the new one. Returns -ELOOP or -ENOTDIR if
  * a path is a symbolic link, -EPERM if another user can write to the directory, -EROFS for a

@@ -2,13 +2,16 @@
 /* Names and mappings of tasks from perf's records, and from /proc for this process itself. That
  * recordings are read as by perf is check-keys.py's work. */
 #include <errno.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/inotify.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -308,12 +311,60 @@ static void tasks_that_run(void **state)
 	assert_contains(t.objects[object].path, "test-ibs-tasks");
 	symbol = unc_tasks_symbol(&t, getpid(), object, offset, &start);
 	assert_string_equal(symbol, "test_tasks_function");
+	assert_true(t.symbols_used > 0);
+	/* Where other files have used the room. */
+	t.symbols_used = UNC_SYMBOLS_MOST;
+	t.objects[object].read = false;
+	unc_symbols_finish(&t.objects[object].symbols);
+	assert_null(unc_tasks_symbol(&t, getpid(), object, offset, &start));
+	assert_int_equal(t.large, 1);
+	assert_int_equal(t.changed, 0);
+	t.symbols_used = 0;
 	/* A file that is not the mapped one, by its inode. */
 	t.objects[object].inode++;
 	t.objects[object].read = false;
 	unc_symbols_finish(&t.objects[object].symbols);
 	assert_null(unc_tasks_symbol(&t, getpid(), object, offset, &start));
 	assert_int_equal(t.changed, 1);
+	unc_tasks_finish(&t);
+	unc_root_free(root);
+}
+
+/* A path that is no regular file, or a link, is not even opened. */
+static void paths_of_strangers(void **state)
+{
+	char dir[] = "/tmp/XXXXXX", paths[2][16], event[512];
+	const char *const ends[] = {"f", "l"};
+	struct unc_tasks t = {0};
+	struct unc_error e;
+	struct unc_root *root;
+	uint64_t offset = 0, start = 0;
+	uint32_t object = 0;
+	int watch = inotify_init1(IN_NONBLOCK);
+
+	(void)state;
+	assert_true(watch >= 0);
+	assert_non_null(mkdtemp(dir));
+	for (int i = 0; i < 2; i++)
+		snprintf(paths[i], sizeof(paths[i]), "%s/%s", dir, ends[i]);
+	assert_int_equal(mkfifo(paths[0], 0600), 0);
+	assert_int_equal(symlink("/proc/self/exe", paths[1]), 0);
+	assert_int_equal(unc_root_open(&root, "/", &e), 0);
+	t.root = root;
+	assert_true(inotify_add_watch(watch, paths[0], IN_OPEN) >= 0);
+	for (int i = 0; i < 2; i++) {
+		add_map(&t, 4, 0x1000, 0, paths[i], 1 + (uint64_t)i);
+		assert_true(unc_tasks_map(&t, 4, 0x1010, 9, &object, &offset));
+		assert_string_equal(t.objects[object].path, paths[i]);
+		assert_null(unc_tasks_symbol(&t, 4, object, offset, &start));
+		assert_int_equal(t.objects[object].symbols.count + t.symbols_used, 0);
+	}
+	assert_int_equal(read(watch, event, sizeof(event)), -1);
+	assert_int_equal(errno, EAGAIN);
+	for (int i = 0; i < 2; i++)
+		unlink(paths[i]);
+	rmdir(dir);
+	close(watch);
 	unc_tasks_finish(&t);
 	unc_root_free(root);
 }
@@ -329,6 +380,7 @@ int main(void)
 		cmocka_unit_test(broken_records),
 		cmocka_unit_test(more_than_there_is_room_for),
 		cmocka_unit_test(tasks_that_run),
+		cmocka_unit_test(paths_of_strangers),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
