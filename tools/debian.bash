@@ -77,6 +77,35 @@ inside() {
 	' sh "$@"
 }
 
+# booted ROOT COMMAND...: boots the system, whose packages must include systemd-sysv, and runs the command in it as a service.
+booted() {
+	local root=$1 status
+
+	shift
+	printf '%q ' "$@" >"$root/root/command"
+	cat >"$root/etc/systemd/system/command.service" <<-'END'
+		[Unit]
+		After=multi-user.target
+		[Service]
+		Type=oneshot
+		Environment=HOME=/root TERM=dumb
+		WorkingDirectory=/root
+		ExecStart=/bin/bash -c '. /root/command >/root/output 2>&1; echo $? >/root/status'
+		ExecStopPost=/bin/systemctl --no-block poweroff
+	END
+	mkdir -p "$root/etc/systemd/system/multi-user.target.wants"
+	ln -sf ../command.service "$root/etc/systemd/system/multi-user.target.wants/command.service"
+	rm -f "$root/root/output" "$root/root/status"
+	systemd-nspawn --quiet --register=no --keep-unit --capability=all -D "$root" -b </dev/null >"$root/root/console" 2>&1 || true
+	[ -s "$root/root/status" ] || {
+		tail -n 20 "$root/root/console"
+		return 1
+	}
+	status=$(<"$root/root/status")
+	cat "$root/root/output"
+	return "$status"
+}
+
 # A system of the suite in the directory ROOT.
 system() { # SUITE ROOT
 	base_of "$1"
