@@ -334,6 +334,31 @@ static enum MHD_Result take_change(struct http *h, struct MHD_Connection *connec
 	return MHD_YES;
 }
 
+/* ---- health ---- */
+
+/* A kubelet has no password, and the answer has no value: these paths are open to all. */
+static bool is_health(const char *path)
+{
+	return strcmp(path, "/-/healthy") == 0 || strcmp(path, "/-/ready") == 0;
+}
+
+static enum MHD_Result answer_health(struct http *h, struct MHD_Connection *connection, bool ready)
+{
+	const struct health *health = h->setup.health;
+	uint64_t until_ns = atomic_load(&health->until_ns);
+
+	if (until_ns && cli_now_ns() > until_ns)
+		return answer_error(h, connection, MHD_HTTP_SERVICE_UNAVAILABLE,
+				    "no interval has ended in time: counting is blocked\n");
+	if (ready && !atomic_load(&health->ready))
+		return answer_error(h, connection, MHD_HTTP_SERVICE_UNAVAILABLE,
+				    "no interval has ended yet\n");
+	return answer_with(h, connection, MHD_HTTP_OK,
+			   constant_response(ready ? "ready\n" : "healthy\n"), "text/plain");
+}
+
+/* ---- paths ---- */
+
 static enum MHD_Result answer_path(struct http *h, struct MHD_Connection *connection,
 				   const char *path)
 {
@@ -342,6 +367,8 @@ static enum MHD_Result answer_path(struct http *h, struct MHD_Connection *connec
 	const char *accept =
 		MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_ACCEPT);
 
+	if (is_health(path))
+		return answer_health(h, connection, strcmp(path, "/-/ready") == 0);
 	if (strcmp(path, "/metrics") == 0)
 		return answer_text(h, connection,
 				   prefers_openmetrics(accept) ? HTTP_OPENMETRICS : HTTP_METRICS);
@@ -376,7 +403,7 @@ enum MHD_Result answer(void *context, struct MHD_Connection *connection, const c
 		       size_t *upload_size, void **request)
 {
 	struct http *h = context;
-	bool wait = false, first = !*request;
+	bool wait = false, first = !*request, open = is_health(path);
 	bool change = h->setup.choices && strcmp(path, "/api/v1/choices") == 0 &&
 		      strcmp(method, MHD_HTTP_METHOD_POST) == 0;
 
@@ -384,10 +411,10 @@ enum MHD_Result answer(void *context, struct MHD_Connection *connection, const c
 	/* A piece of a body does not extend the time of its request. */
 	if (first || !*upload_size)
 		connection_set_deadline(h, connection, ANSWER_NS);
-	if (!has_certificate(h, connection))
+	if (!open && !has_certificate(h, connection))
 		return answer_error(h, connection, MHD_HTTP_FORBIDDEN,
 				    "a certificate of the client is needed\n");
-	if (!has_password(h, connection, &wait))
+	if (!open && !has_password(h, connection, &wait))
 		return wait ? MHD_YES
 			    : answer_error(h, connection, MHD_HTTP_UNAUTHORIZED,
 					   "a user and password are needed\n");

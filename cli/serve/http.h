@@ -9,6 +9,7 @@
 
 #include "base/buffer.h"
 #include "serve/choices.h"
+#include "serve/health.h"
 #include "serve/live.h"
 
 struct http;
@@ -31,7 +32,8 @@ struct http_setup {
 	const char *hosts;      /* further names in the Host header, separated by commas; or NULL */
 	const char *web_config; /* file of TLS, passwords and headers; or NULL */
 	bool insecure;          /* other machines may connect without TLS or passwords */
-	struct live *live;      /* at /api/v1/stream, values and samples */
+	const struct health *health;   /* at /-/healthy and /-/ready */
+	struct live *live;             /* at /api/v1/stream, values and samples */
 	struct choices *choices;       /* at /api/v1/choices; NULL: none */
 	const struct http_page *pages; /* read from http_start() on; the last one has no path */
 };

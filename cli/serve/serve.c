@@ -20,6 +20,7 @@
 #include "commands/stat.h"
 #include "serve/choices.h"
 #include "serve/exposition.h"
+#include "serve/health.h"
 #include "serve/http.h"
 #include "serve/listen.h"
 #include "serve/live.h"
@@ -32,7 +33,8 @@
 #define TEXTFILE_NS (15 * NS_PER_S)
 #define OTLP_NS (60 * NS_PER_S) /* OpenTelemetry's default */
 #define CLOSE_SECONDS 10
-#define LISTEN "127.0.0.1:9065" /* no other exporter: Prometheus' list begins at 9100 */
+#define BLOCKED_NS (10 * NS_PER_S) /* beyond three intervals */
+#define LISTEN "127.0.0.1:9065"    /* no other exporter: Prometheus' list begins at 9100 */
 
 /* A file for the textfile collector of node_exporter. */
 struct textfile {
@@ -55,6 +57,7 @@ struct serve {
 	struct series_set series;
 	struct exposition_self self;
 	struct live *live;
+	struct health health;
 	const struct uncore_monitor *monitor;
 	bool running;
 	struct buffer machine;
@@ -143,20 +146,34 @@ static int push(struct serve *s, bool last)
 	return status;
 }
 
-/* Each interval resets the watchdog of systemd. Its time must be longer than an interval and the
- * delay (-D), else systemd would end the service. */
-static void notify_ready(const struct serve *s)
+/* Three intervals and the delay (-D): the time in which one must end. 0: there is no such time. */
+static uint64_t patience_ns(const struct serve *s, uint64_t delay_ns)
 {
 	const struct schedule *o = &s->o.request.when;
+	bool endless = o->delay_ns == DELAY_FOREVER || o->control || s->cli->replay;
+
+	return endless ? 0 : 3 * o->interval_ns + delay_ns;
+}
+
+/* Each interval resets the watchdog of systemd. Its time must be longer than an interval and the
+ * delay, else systemd would end the service. */
+static void notify_ready(const struct serve *s)
+{
 	const char *unit = getenv("WATCHDOG_USEC");
-	uint64_t unit_us = unit ? strtoull(unit, NULL, 10) : 0, us = 3 * (o->interval_ns / 1000);
+	uint64_t unit_us = unit ? strtoull(unit, NULL, 10) : 0;
+	uint64_t us = patience_ns(s, s->o.request.when.delay_ns) / 1000;
 	char text[64] = "READY=1";
 
-	us = o->delay_ns == DELAY_FOREVER || o->control || s->cli->replay ? 0
-									  : us + o->delay_ns / 1000;
 	if (unit_us && (!us || us > unit_us))
 		snprintf(text, sizeof(text), "READY=1\nWATCHDOG_USEC=%" PRIu64, us);
 	notify_systemd(text);
+}
+
+static void expect_interval(struct serve *s, uint64_t delay_ns)
+{
+	uint64_t ns = patience_ns(s, delay_ns);
+
+	atomic_store(&s->health.until_ns, ns ? cli_now_ns() + ns + BLOCKED_NS : 0);
 }
 
 /* A recording has no /metrics. */
@@ -185,6 +202,7 @@ static int open_serve(void *context, const struct uncore_monitor *m)
 	status = push(s, false);
 	if (!s->cli->replay)
 		publish(s);
+	expect_interval(s, s->o.request.when.delay_ns);
 	if (!status && s->http)
 		status = http_start(s->http);
 #ifdef UNCORE_OTLP
@@ -233,6 +251,8 @@ static int add_window(void *context, const struct frame *f)
 		http_wake(s->http);
 	}
 	push(s, false);
+	expect_interval(s, 0);
+	atomic_store(&s->health.ready, true);
 	notify_systemd("WATCHDOG=1");
 	if (first)
 		cli_error("%zu series of %zu names", s->series.series_count,
@@ -521,6 +541,7 @@ static int open_http(struct serve *s)
 		tell_choices(s);
 	add_pages(s);
 	s->http_setup.live = s->live;
+	s->http_setup.health = &s->health;
 	s->http_setup.pages = s->pages;
 	return status ? status : http_open(&s->http, &s->http_setup);
 }
@@ -555,6 +576,7 @@ static int show_recording(struct serve *s)
 	struct pollfd stop = {.fd = signals.stop_fd, .events = POLLIN};
 
 	live_end(s->live);
+	atomic_store(&s->health.ready, true);
 	http_wake(s->http);
 	while (!status && poll(&stop, 1, -1) < 1)
 		;

@@ -59,6 +59,11 @@ code() {
 	for path in / /page.js /api/v1/stream /api/v1/values /api/v1/machine; do
 		code 401 "${address%/metrics}$path"
 	done
+	for path in healthy ready; do
+		code 200 "${address%/metrics}/-/$path"
+		[ "$(<answer)" = "$path" ]
+	done
+	code 401 "${address%/metrics}/-/"
 	code 200 -u alice:secret "$address"
 	grep -q ^uncore_series answer
 	code 200 -u bob:secret -H 'Host: any.example' "$address"
@@ -121,6 +126,7 @@ code() {
 	code 200 --cert client.pem --key client-key.pem "${to[@]}"
 	code 200 --tls-max 1.2 --cert client.pem --key client-key.pem "${to[@]}"
 	code 403 "${to[@]}"
+	code 200 --cacert web/server.pem "${to[2]%/metrics}/-/healthy"
 	code 403 --cert stranger.pem --key stranger-key.pem "${to[@]}"
 	stop TERM
 	echo "$tls, client_auth_type: VerifyClientCertIfGiven, client_ca_file: ca.pem}" >web/web.yml
