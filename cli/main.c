@@ -332,7 +332,7 @@ static void *allocate(size_t size)
 }
 
 /* A package can let members of a group count: by a copy of the installed command that has
- * CAP_PERFMON, and that nobody else may execute (packaging/debian/uncore.postinst). */
+ * CAP_PERFMON, and that no other user may execute (packaging/debian/uncore.postinst). */
 static void become_copy_that_counts(char **argv)
 {
 	static const char installed[] = UNCORE_PREFIX "/bin/uncore";
