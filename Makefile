@@ -47,11 +47,14 @@ test-vm: ## tests against the kernel's own drivers, in virtual machines: build-v
 	@tests/vm/prepare
 	@tests/vm/test $(VM)
 
-test-fleet: all dev ## a real Prometheus over exporters: rates, alerts, dashboard; many clients; COUNT=200 measures a fleet; needs root
-	@tools/setup promtool bench
+test-fleet: all dev ## a real Prometheus over exporters: rates, alerts, dashboard; many clients; the chart with helm from npm; COUNT=200 measures a fleet; needs root
+	@tools/setup fleet
 	@tests/fleet/clients build-dev/uncore >&2
 	@promtool test rules deploy/prometheus/rules-test.yml >&2
 	@tests/fleet/alerts build/uncore >&2
+	@mkdir -p build/fleet && cp tests/fleet/package*.json build/fleet
+	@cd build/fleet && npm ci --silent --legacy-peer-deps --ignore-scripts || rm -rf node_modules
+	@tests/fleet/chart build/uncore build/fleet >&2
 	@tests/fleet/run build/uncore $(COUNT)
 
 test-page: all ## the live page of serve in Chromium, with axe; SHOTS=DIR keeps pictures; gets packages from npm
