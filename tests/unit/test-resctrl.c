@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "helpers.h"
+#include "machine/pmu.h"
 #include "tree.h"
 
 #define TOP "sys/fs/resctrl/"
@@ -94,9 +95,8 @@ static int tear_down(void **state)
 }
 
 /* Counts a metric, or an event (with a slash). */
-static void begin(struct machine *x, enum uncore_level level, const char *what)
+static void begin_scanned(struct machine *x, enum uncore_level level, const char *what)
 {
-	assert_int_equal(uncore_scan(x->u), 0);
 	assert_int_equal(uncore_monitor_new(&x->m, x->u), 0);
 	assert_int_equal(uncore_monitor_set_level(x->m, level), 0);
 	assert_int_equal(strchr(what, '/') ? uncore_monitor_add_events(x->m, what)
@@ -104,6 +104,12 @@ static void begin(struct machine *x, enum uncore_level level, const char *what)
 			 0);
 	assert_int_equal(uncore_monitor_open(x->m), 0);
 	assert_int_equal(uncore_monitor_start(x->m), 0);
+}
+
+static void begin(struct machine *x, enum uncore_level level, const char *what)
+{
+	assert_int_equal(uncore_scan(x->u), 0);
+	begin_scanned(x, level, what);
 }
 
 /* The row of a group after a reading; socket -1: of all. */
@@ -332,6 +338,79 @@ static void a_control_group_lacks_groups_without_a_count(void **state)
 	is_measured(row(x, "/", 1), 4096);
 }
 
+/* Puts the group /db into a state: N it has a number, W a word, n and w likewise without tasks, R it was removed. The kernel adds
+ * its number to that of the default group, whose own is `own`. */
+static void put_part(struct machine *x, char is, char was, unsigned own)
+{
+	static unsigned number;
+	bool has = is == 'N' || is == 'n';
+	char text[40];
+
+	if (is == 'R' && was != 'R')
+		remove_path(x, "mon_groups/db");
+	number = is == 'R' ? 0 : !was ? 500 : number;
+	if (is != 'R' && (!was || was == 'R'))
+		put_group(x, "mon_groups/db/");
+	snprintf(text, sizeof(text), "%u\n", number);
+	if (is != 'R')
+		put(x, "mon_groups/db/" CACHE(0) "mbm_total_bytes", has ? text : "Unavailable\n");
+	snprintf(text, sizeof(text), "%u\n", own + (has ? number : 0));
+	put(x, CACHE(0) "mbm_total_bytes", text);
+}
+
+/* The row of the default group at each reading is . measured, P partial, or S without a value. */
+static void check_transitions(struct machine *x, const char *states, const char *rows, bool counted)
+{
+	struct unc_slot slot = {.name = "db"};
+	bool own = strpbrk(states, "nw"); /* a group of this process */
+
+	for (size_t i = 0; states[i]; i++) {
+		put_part(x, states[i], i ? states[i - 1] : '\0', 1000 + 10 * (unsigned)i);
+		strcpy(slot.next, strchr("nw", states[i]) ? "" : "tasks");
+		if (!i) {
+			assert_int_equal(uncore_scan(x->u), 0);
+			for (size_t p = 0; own && p < uncore_pmu_count(x->u); p++)
+				if (strcmp(uncore_pmu_role(uncore_pmu_at(x->u, p)), "/db") == 0)
+					((struct uncore_pmu *)(uintptr_t)uncore_pmu_at(x->u, p))
+						->slot = &slot;
+			begin_scanned(x, UNCORE_LEVEL_SOCKET,
+				      counted ? "resctrl*/mbm_total_bytes/"
+					      : "resctrl_0_l3_0/mbm_total_bytes/");
+			continue;
+		}
+		next(x, "/", 0);
+		if (rows[i - 1] == 'S') {
+			is_not(row(x, "/", 0), UNCORE_SUSPECT, "a monitor group below it");
+			continue;
+		}
+		if (row(x, "/", 0)->value != 10)
+			fail_msg("%s[%zu]: %g, %s", states, i, row(x, "/", 0)->value,
+				 row(x, "/", 0)->reason);
+		has_quality(row(x, "/", 0), rows[i - 1] == 'P' ? UNCORE_PARTIAL : UNCORE_MEASURED);
+	}
+	uncore_monitor_free(x->m);
+	x->m = NULL;
+	if (states[strlen(states) - 1] != 'R')
+		remove_path(x, "mon_groups/db");
+}
+
+static void transitions_of_a_part(void **state)
+{
+	static const char *const table[][2] = {
+		{"NNN", ".."},   {"NWWN", "SPS"}, {"WWW", "PP"},   {"NRR", "S."},   {"WRR", ".."},
+		{"NRNN", "S.."}, {"WRWN", ".PS"}, {"NnnN", "..."}, {"nnNn", "..."}, {"WwwW", "PPP"},
+		{"wWw", "PP"},   {"wNN", "S."},   {"NwwN", "SPS"}, {"nWW", "SP"},   {"nRn", "S."},
+		{"wRR", ".."},   {"WnW", "SS"},
+	};
+
+	for (size_t t = 0; t < sizeof(table) / sizeof(*table); t++) {
+		check_transitions(*state, table[t][0], table[t][1], true);
+		/* It is looked at if only the default group is counted, too. */
+		if (!strpbrk(table[t][0], "nw"))
+			check_transitions(*state, table[t][0], table[t][1], false);
+	}
+}
+
 /* Without a word between: an overflow that the kernel took for a step, or mbm_total_bytes_config was written. */
 static void counts_that_begin_again(void **state)
 {
@@ -431,6 +510,7 @@ int main(void)
 		TEST(metrics),
 		TEST(words_instead_of_numbers),
 		TEST(a_control_group_lacks_groups_without_a_count),
+		TEST(transitions_of_a_part),
 		TEST(counts_that_begin_again),
 		TEST(a_group_made_again),
 		TEST(nodes_of_a_cache),

@@ -261,12 +261,13 @@ int unc_resctrl_scan(const struct unc_root *root, const struct unc_topology *top
 /* ---- counting ---- */
 
 /* What a reading found. The kernel's count of a control group is the sum of those of its monitor
- * groups that have a number (linux fs/resctrl/monitor.c, mon_event_count()). */
+ * groups that have a number (linux fs/resctrl/monitor.c, mon_event_count()). UNREAD: it was refused
+ * at the start. */
 enum state { HAS_NUMBER, UNREAD, HAS_WORD, REMOVED };
 
 struct counter {
 	int fd; /* -1: its group or its cache does not exist */
-	const char *file;
+	const char *directory, *file;
 	enum state state, before; /* at the latest reading, and at the end of that before */
 	/* The first counter of the same file of its control group, which may be itself; SIZE_MAX:
 	 * that is not counted. */
@@ -280,8 +281,9 @@ struct counter {
 struct resctrl_source {
 	struct unc_source base;            /* must be the first member: the pointer is cast */
 	const struct uncore_counter *plan; /* borrowed from open to close */
-	struct counter *counters;
-	size_t count;
+	struct counter *counters; /* of the plan, then of other monitor groups of its groups */
+	size_t count, all;
+	struct unc_names directories; /* of the others */
 	uint64_t since_ns;
 };
 
@@ -296,21 +298,23 @@ static const struct {
 	{"Error", "resctrl has 'Error' there: the hardware reports one"},
 };
 
-/* Opens the file of counter `i`. Returns a descriptor or a negative errno. */
-static int open_file(const struct resctrl_source *s, size_t i)
+/* Returns a descriptor or a negative errno. */
+static int open_file(const struct resctrl_source *s, const struct counter *c)
 {
-	return unc_root_open_file(s->base.root,
-				  UNC_PATH("%s/%s", s->plan[i].pmu->directory, s->counters[i].file),
-				  O_RDONLY);
+	return unc_root_open_file(s->base.root, UNC_PATH("%s/%s", c->directory, c->file), O_RDONLY);
 }
 
-/* Reads a file from its beginning. NULL: the group or its cache was removed, and the file is
+/* Reads the file from its beginning. NULL: the group or its cache was removed, and the file is
  * closed. */
-static char *read_text(struct counter *c, char *into, size_t room)
+static char *read_text(const struct resctrl_source *s, struct counter *c, char *into, size_t room)
 {
 	struct stat st;
 	ssize_t got;
 
+	if (c->fd < 0)
+		c->fd = open_file(s, c);
+	if (c->fd < 0)
+		return NULL;
 	do
 		got = pread(c->fd, into, room - 1, 0);
 	while (got < 0 && errno == EINTR);
@@ -324,37 +328,39 @@ static char *read_text(struct counter *c, char *into, size_t room)
 	return unc_trim(into);
 }
 
+static enum state state_of(const char *text, uint64_t *number)
+{
+	return !text ? REMOVED : unc_parse_u64(text, number) < 0 ? HAS_WORD : HAS_NUMBER;
+}
+
 /* After a word instead of a number, or with a new group, the count restarts. This reading is lost,
  * and so is the next interval, which begins with it. */
 static void read_counter(struct resctrl_source *s, size_t i, struct uncore_reading *into)
 {
+	const struct unc_slot *slot = s->plan[i].pmu->slot;
 	struct counter *c = &s->counters[i];
 	uint64_t begin_ns = unc_now_ns();
-	char text[64], *at = NULL;
+	char text[64], *at;
 
 	*into = (struct uncore_reading){.lost = true};
 	c->state = UNREAD;
 	if (s->plan[i].error < 0)
 		return;
+	at = read_text(s, c, text, sizeof(text));
+	c->state = state_of(at, &into->raw);
 	/* Its base is read when it gets tasks. */
-	if (s->plan[i].pmu->slot && !*s->plan[i].pmu->slot->next) {
+	if (slot && !*slot->next) {
 		into->why = "the group had no tasks";
 		return;
 	}
-	if (c->fd < 0)
-		c->fd = open_file(s, i);
-	if (c->fd >= 0)
-		at = read_text(c, text, sizeof(text));
 	into->took_ns = into->uncertain_ns = unc_now_ns() - begin_ns;
 	into->at_ns = begin_ns + into->took_ns / 2;
 	into->enabled_ns = into->running_ns = into->at_ns - s->since_ns;
 	if (!at) {
 		into->why = "its group was removed, or the cache has no CPU online";
-		c->state = REMOVED;
 		return;
 	}
-	into->lost = unc_parse_u64(at, &into->raw) < 0;
-	c->state = into->lost ? HAS_WORD : HAS_NUMBER;
+	into->lost = c->state == HAS_WORD;
 	into->why = into->lost ? "resctrl has no whole number there" : NULL;
 	for (size_t w = 0; into->lost && w < sizeof(words) / sizeof(*words); w++)
 		if (strcmp(at, words[w].text) == 0)
@@ -382,12 +388,13 @@ static int open_counter(struct resctrl_source *s, size_t i, struct uncore_counte
 
 	while (event < EVENTS && events[event].number != c->config[0])
 		event++;
-	s->counters[i] =
-		(struct counter){.fd = -1, .file = event < EVENTS ? events[event].file : "event"};
+	s->counters[i] = (struct counter){.fd = -1,
+					  .directory = c->pmu->directory,
+					  .file = event < EVENTS ? events[event].file : "event"};
 	c->width = 64;
 	c->most_per_s = MOST_BYTES_PER_S;
 	if (event < EVENTS)
-		s->counters[i].fd = err = open_file(s, i);
+		s->counters[i].fd = err = open_file(s, &s->counters[i]);
 	else
 		err = -EINVAL;
 	if (err >= 0)
@@ -433,18 +440,47 @@ static void link_counters(struct resctrl_source *s)
 	}
 }
 
+/* Adds the monitor groups of a counted control group that are not counted themselves. Those that are
+ * made later begin at 0, as all do. */
+static int add_others(struct resctrl_source *s, size_t control)
+{
+	const struct counter *c = &s->counters[control];
+	const char *data = strstr(c->directory, "/mon_data/");
+	const char *below = UNC_PATH("%.*s/mon_groups", (int)(data - c->directory), c->directory);
+	struct unc_names names = {0};
+	int r = unc_root_list(s->base.root, below, &names) == -ENOMEM ? -ENOMEM : 0;
+
+	for (size_t i = 0; r == 0 && i < names.count; i++) {
+		struct counter other = {
+			.fd = -1, .file = c->file, .control = control, .is_part = true};
+		size_t k = 0;
+
+		other.directory = UNC_PATH("%s/%s%s", below, names.items[i], data);
+		while (k < s->count && (s->counters[k].file != c->file ||
+					strcmp(s->counters[k].directory, other.directory) != 0))
+			k++;
+		if (k < s->count)
+			continue;
+		other.directory = unc_names_take(&s->directories, strdup(other.directory));
+		r = other.directory ? UNC_ADD(&s->counters, &s->all, &other) : -ENOMEM;
+		c = &s->counters[control];
+	}
+	unc_names_finish(&names);
+	return r;
+}
+
 static int resctrl_open(struct unc_source *source, struct uncore_counter *counters, size_t count,
 			struct unc_names *notes, struct unc_error *e)
 {
+	const struct counter none = {.fd = -1};
 	struct resctrl_source *s = (struct resctrl_source *)source;
 	int r;
 
 	(void)notes;
 	s->plan = counters;
-	s->counters = calloc(count + 1, sizeof(*s->counters));
-	if (!s->counters)
-		return unc_nomem(e);
 	while (s->count < count) {
+		if (UNC_ADD(&s->counters, &s->all, &none) < 0)
+			return unc_nomem(e);
 		r = open_counter(s, s->count, &counters[s->count]);
 		s->count++;
 		if (r == -ENOMEM)
@@ -457,6 +493,10 @@ static int resctrl_open(struct unc_source *source, struct uncore_counter *counte
 				count);
 	}
 	link_counters(s);
+	for (size_t i = 0; i < count; i++)
+		if (counters[i].error >= 0 && !s->counters[i].is_part &&
+		    s->counters[i].control == i && add_others(s, i) < 0)
+			return unc_nomem(e);
 	return 0;
 }
 
@@ -481,8 +521,8 @@ static void compare_parts(struct resctrl_source *s, struct uncore_reading *into)
 {
 	for (size_t i = 0; i < s->count; i++)
 		s->counters[i].lacks = s->counters[i].changed = false;
-	for (size_t i = 0; i < s->count; i++) {
-		const struct counter *c = &s->counters[i];
+	for (size_t i = 0; i < s->all; i++) {
+		struct counter *c = &s->counters[i];
 		struct counter *control =
 			c->is_part && c->control != SIZE_MAX ? &s->counters[c->control] : NULL;
 
@@ -492,13 +532,13 @@ static void compare_parts(struct resctrl_source *s, struct uncore_reading *into)
 		/* A group that is made again begins at 0. */
 		control->changed |=
 			c->before != REMOVED && (c->state < HAS_WORD) != (c->before < HAS_WORD);
+		c->before = c->state;
 	}
 	for (size_t i = 0; i < s->count; i++) {
-		struct counter *c = &s->counters[i];
+		const struct counter *c = &s->counters[i];
 		const struct counter *control =
 			!c->is_part && c->control != SIZE_MAX ? &s->counters[c->control] : NULL;
 
-		c->before = c->state;
 		if (!control || into[i].lost)
 			continue;
 		if (control->changed && !s->plan[i].snapshot) {
@@ -517,11 +557,15 @@ static int resctrl_read(struct unc_source *source, struct uncore_reading *into, 
 			struct unc_error *e)
 {
 	struct resctrl_source *s = (struct resctrl_source *)source;
-	uint64_t begin_ns = unc_now_ns();
+	uint64_t begin_ns = unc_now_ns(), number;
+	char text[64];
 
 	(void)e;
 	for (size_t i = 0; i < s->count; i++)
 		read_counter(s, i, &into[i]);
+	for (size_t i = s->count; i < s->all; i++)
+		s->counters[i].state =
+			state_of(read_text(s, &s->counters[i], text, sizeof(text)), &number);
 	compare_parts(s, into);
 	for (size_t i = 0; i < s->count; i++)
 		if (s->plan[i].pmu->slot)
@@ -541,9 +585,10 @@ static void resctrl_close(struct unc_source *source)
 
 	if (!source)
 		return;
-	for (size_t i = 0; i < s->count; i++)
+	for (size_t i = 0; i < s->all; i++)
 		if (s->counters[i].fd >= 0)
 			close(s->counters[i].fd);
+	unc_names_finish(&s->directories);
 	free(s->counters);
 	free(s);
 }
