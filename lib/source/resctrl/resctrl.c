@@ -440,8 +440,8 @@ static void link_counters(struct resctrl_source *s)
 	}
 }
 
-/* Adds the monitor groups of a counted control group that are not counted themselves. Those that are
- * made later begin at 0, as all do. */
+/* Adds the monitor groups of a counted control group that are not counted themselves. A group that
+ * is made later begins at 0. */
 static int add_others(struct resctrl_source *s, size_t control)
 {
 	const struct counter *c = &s->counters[control];
