@@ -55,6 +55,7 @@ test-fleet: all dev ## a real Prometheus over exporters: rates, alerts, dashboar
 	@mkdir -p build/fleet && cp tests/fleet/package*.json build/fleet
 	@cd build/fleet && npm ci --silent --legacy-peer-deps --ignore-scripts || rm -rf node_modules
 	@tests/fleet/chart build/uncore build/fleet >&2
+	@tests/fleet/dashboard build/uncore build/fleet >&2
 	@tests/fleet/run build/uncore $(COUNT)
 
 test-page: all ## the live page of serve in Chromium, with axe; SHOTS=DIR keeps pictures; gets packages from npm
