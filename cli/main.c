@@ -134,8 +134,8 @@ static const struct command commands[] = {
 		    "memory.write.requests,group.memory.bandwidth,"
 		    "group.memory.local.bandwidth,group.memory.local.ratio,"
 		    "group.cache.occupancy,else,memory.*",
-	 .output = "memory", .recorded = true, .view = &mem_all,
-	 .without = "gpu link port device address per-port"},
+	 .which = "memory.* and group.* that fit together", .output = "memory", .recorded = true,
+	 .view = &mem_all, .without = "gpu link port device address per-port"},
 	{"pcie", "PCIe traffic by root port and device", .run = cmd_stat,
 	 .metrics =
 		 "pcie.inbound.read.bandwidth,pcie.inbound.write.bandwidth,"
@@ -144,25 +144,28 @@ static const struct command commands[] = {
 		 "else,pcie.*.bandwidth,pcie.*.utilization,pcie.*.latency,and,"
 		 "device.pcie.inbound.*.bandwidth|device.pcie.*bandwidth|"
 		 "device.engine.copy.utilization,storage.*.bandwidth,network.*.bandwidth",
-	 .output = "ports", .level = UNCORE_LEVEL_PORT, .recorded = true, .view = &pcie_all,
+	 .which = "pcie.* that fit together, and the devices' own counts", .output = "ports",
+	 .level = UNCORE_LEVEL_PORT, .recorded = true, .view = &pcie_all,
 	 .without = "from gpu link per-channel"},
 	{"link", "Traffic between sockets and to accelerators", .run = cmd_stat,
 	 .metrics = "link.out.bandwidth,link.in.bandwidth*,link.?.out.bandwidth,"
 		    "link.?.in.bandwidth,link.out.utilization*,else,link.in.read.requests,"
 		    "link.in.write.requests,link.out.read.requests,link.out.write.requests,"
 		    "else,link.*,and,device.c2c.*,device.link.*",
-	 .output = "links", .recorded = true, .view = &link_ends,
+	 .which = "link.* that fit together, and the devices' own counts", .output = "links",
+	 .recorded = true, .view = &link_ends,
 	 .without = "port device address per-port per-channel sort"},
 	{"cache", "System-level caches and the fabric", .run = cmd_stat,
-	 .metrics = "cache.*,fabric.*", .output = "cache",
+	 .metrics = "cache.*,fabric.*", .which = "cache.* and fabric.*", .output = "cache",
 	 .without = "gpu link port device address per-port per-channel sort"},
 	{"power", "Power, clocks of the uncore and temperatures", .run = cmd_stat,
 	 .metrics = "power.package,power.memory,power.cores,power.graphics,power.platform,"
 		    "device.energy.power,device.power,clock.uncore.*frequency,temperature.*",
+	 .which = "power.*, device.power, clock.uncore.* and temperature.*",
 	 .without = "from to gpu link address per-port per-channel sort", .recorded = true},
 	{"matrix", "Memory traffic by source and target", .run = cmd_stat,
 	 .metrics = "matrix.*,and,device.pcie.inbound.*.bandwidth,device.link.*,device.c2c.*",
-	 .output = "matrix",
+	 .which = "matrix.*, and the devices' own counts", .output = "matrix",
 	 .without = "from to gpu link port device address per-port per-channel sort"},
 	{0},
 };

@@ -90,6 +90,7 @@ struct command {
 	int (*run)(struct cli *cli, int argc, char **argv);
 	/* Presets, which are `stat` with metrics already named; NULL and 0 for others. */
 	const char *metrics;     /* comma list of patterns */
+	const char *which;       /* these in words, for its help */
 	const char *output;      /* its output for people; NULL: text */
 	enum uncore_level level; /* unless an option sets another */
 	bool recorded;           /* `record` without metrics counts it, too */

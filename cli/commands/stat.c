@@ -666,18 +666,11 @@ int cmd_stat(struct cli *cli, int argc, char **argv)
 	char doc[500];
 
 	if (preset) {
-		bool choice = strstr(preset->metrics, ",else,");
-		const char *more = strstr(preset->metrics, ",and,");
-		int length = choice ? (int)strcspn(preset->metrics, ".")
-			     : more ? (int)(more - preset->metrics)
-				    : (int)sizeof(doc);
-
 		snprintf(doc, sizeof(doc),
-			 "%s: the metrics %.*s%s.\v"
+			 "%s: the metrics %s.\v"
 			 "Takes the options of stat. Counts once for one second unless INTERVAL, "
 			 "COMMAND or --timeout say otherwise.",
-			 preset->doc, length, preset->metrics,
-			 choice ? ".* that fit together" : "");
+			 preset->doc, preset->which);
 	}
 	stat_parse(cli, &o,
 		   &(struct cli_syntax){
