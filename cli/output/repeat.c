@@ -41,6 +41,12 @@ static struct repeat_row *find(struct repeat *r, const struct uncore_row *row, s
 	return new;
 }
 
+/* The mean with a further value, of `count` in all. */
+static double mean_with(double mean, double value, unsigned count)
+{
+	return count == 1 ? value : mean + (value - mean) / count;
+}
+
 static void add_value(struct repeat_row *into, const struct uncore_row *row)
 {
 	double delta = row->value - into->mean;
@@ -56,6 +62,8 @@ static void add_value(struct repeat_row *into, const struct uncore_row *row)
 		into->row.high = fmax(into->row.high, row->high);
 	}
 	into->mean += delta / into->values;
+	into->row.rate = mean_with(into->row.rate, row->rate, into->values);
+	into->counted.amount = mean_with(into->counted.amount, row->counted->amount, into->values);
 	into->m2 += delta * (row->value - into->mean);
 	if (row->quality > into->worst)
 		into->worst = row->quality;
@@ -76,8 +84,11 @@ void repeat_add(struct repeat *r, const struct frame *f)
 			add_value(into, row);
 		else if (!into->values && row->quality > into->worst)
 			into->worst = row->quality;
-		if (row->reason && !into->row.reason)
+		if (row->reason && (!into->row.reason || row->quality > into->told)) {
+			free((char *)into->row.reason);
 			into->row.reason = cli_copy(row->reason);
+			into->told = row->quality;
+		}
 	}
 }
 

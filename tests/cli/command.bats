@@ -90,6 +90,17 @@ with_input() {
 	helper check-rows csv N=3 <<<"$output"
 }
 
+@test "-r: what was counted in all is the mean of all runs, as the value is" {
+	local seconds rate amount
+
+	# The first run is short, the second one is long.
+	expect 0 "$UNCORE" --units raw --source sim:spr stat -r 2 -M memory.bandwidth -- \
+		sh -c 'echo run >>"$0"; [ "$(wc -l <"$0")" -eq 1 ] || exec sleep 1.5' "$note"
+	seconds=$(sed -n 's/^Mean of 2 runs, \([0-9.]*\) s each.*/\1/p' <<<"$output")
+	read -r rate amount < <(awk '$1 == "memory.bandwidth" { print $3, $(NF - 1) }' <<<"$output")
+	awk -v s="$seconds" -v r="$rate" -v a="$amount" 'BEGIN { exit !(s > 0.7 && a > 0.9 * r * s && a < 1.1 * r * s) }' || fail "$output"
+}
+
 @test "-r: the exit status is the first one that is not 0, after all runs" {
 	expect 3 stat_sim -r 3 -j -- sh -c 'echo run >>"$0"; [ "$(wc -l <"$0")" -ne 2 ] || exit 3' "$note"
 	[ "$(wc -l <"$note")" -eq 3 ]
