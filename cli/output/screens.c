@@ -14,6 +14,7 @@
 #define PLAIN_LINES 50 /* of a screen when the output is no terminal */
 #define LINES_LEAST 4  /* of a view, if there is room */
 #define BLOCKS_MOST 32
+#define WORDS_SHARE 4 /* of the height is left to reasons where not all has room */
 
 static void put_share(struct table *t, double share)
 {
@@ -223,25 +224,29 @@ static bool is_place(const struct screen *s, const struct block *b, size_t line)
 	return true;
 }
 
-/* The sum of a column over the places that are left out. */
+/* The sum of a column over the places that are left out. Without the values of some it is
+ * partial. */
 static void put_rest(struct table *t, const struct screen *s, const struct screen_rows *rows,
 		     const struct block *b, enum uncore_column column)
 {
 	struct uncore_row sum = {.value = NAN};
+	bool missing = false;
 
 	for (size_t i = b->given; i < b->count; i++) {
 		const struct uncore_row *row = screen_row(&s->lines[b->lines[i]], rows, column);
-		enum uncore_quality quality = sum.quality;
 
 		if (!row || !is_place(s, b, b->lines[i]) ||
 		    (sum.query && strcmp(sum.query->unit, row->query->unit) != 0))
 			continue;
-		if (!isfinite(sum.value))
-			sum = *row;
-		else if (isfinite(row->value))
-			sum.value += row->value;
-		sum.quality = row->quality > quality ? row->quality : quality;
+		sum.query = row->query;
+		missing |= !isfinite(row->value);
+		if (!isfinite(row->value))
+			continue;
+		sum.value = row->value + (isfinite(sum.value) ? sum.value : 0);
+		sum.quality = row->quality > sum.quality ? row->quality : sum.quality;
 	}
+	if (missing && sum.quality < UNCORE_PARTIAL)
+		sum.quality = isfinite(sum.value) ? UNCORE_PARTIAL : UNCORE_UNAVAILABLE;
 	out_value(t, sum.query ? &sum : NULL);
 }
 
@@ -362,7 +367,7 @@ static void put_hottest(struct out *out, const struct screen *s, const struct sc
 
 /* The views for which there was no room, or whose places are all idle. */
 static void put_dropped(struct out *out, const struct screen *s, const struct block *blocks,
-			size_t count, bool others)
+			size_t count, const char *others)
 {
 	auto_buffer names = {0};
 
@@ -370,12 +375,26 @@ static void put_dropped(struct out *out, const struct screen *s, const struct bl
 		if (blocks[i].count && !blocks[i].given)
 			buffer_printf(&names, "%s%s", names.len ? ", " : "",
 				      uncore_view_title(s->lines[blocks[i].first].view));
-	if (others)
-		buffer_printf(&names, "%sother metrics", names.len ? ", " : "");
+	if (*others)
+		buffer_printf(&names, "%s%s", names.len ? ", " : "", others);
 	if (!names.len)
 		return;
 	buffer_puts(out->to, "\nMore in 'uncore top':");
 	buffer_wrap(out->to, 2, text_columns(), names.data);
+}
+
+/* Keeps the first lines. True: there were more. */
+static bool cut(struct buffer *text, size_t lines)
+{
+	size_t end = 0;
+
+	for (; lines && end < text->len; lines--)
+		end += strcspn(text->data + end, "\n") + 1;
+	if (end >= text->len)
+		return false;
+	text->len = end;
+	text->data[end] = '\0';
+	return true;
 }
 
 /* As many lines as fit between what is above and the words below the tables, so that all of it can
@@ -389,7 +408,7 @@ void screens_output_window(struct out *out)
 	auto_buffer words = {0}, others = {0};
 	size_t count, used, full = 0;
 	struct screen s;
-	bool room;
+	bool room, reasons;
 
 	out_text_header(out);
 	screen_make(&s, out->setup.machine, &rows);
@@ -401,12 +420,14 @@ void screens_output_window(struct out *out)
 	out_reasons(out, NULL);
 	out->to = to;
 	count = find_blocks(&s, &rows, blocks);
-	used = out->setup.lines_above + text_rows(buffer_text(to)) + text_rows(buffer_text(&words));
+	used = out->setup.lines_above + text_rows(buffer_text(to));
 	for (size_t i = 0; i < count; i++)
 		full += height_of(&blocks[i], blocks[i].count);
+	full += text_rows(buffer_text(&others));
+	room = used + full + text_rows(buffer_text(&words)) <= height;
 	/* Two lines name the views without room. */
-	room = used + full + text_rows(buffer_text(&others)) <= height;
-	used += room ? text_rows(buffer_text(&others)) : 2;
+	reasons = !room && cut(&words, height / WORDS_SHARE);
+	used += text_rows(buffer_text(&words)) + (room ? text_rows(buffer_text(&others)) : 2);
 	divide(blocks, count, height > used ? height - used : 0);
 	for (size_t i = 0; i < count; i++) {
 		if (blocks[i].given || !blocks[i].count)
@@ -414,7 +435,12 @@ void screens_output_window(struct out *out)
 	}
 	if (room)
 		buffer_add(to, buffer_text(&others), others.len);
-	put_dropped(out, &s, blocks, count, !room && others.len);
+	put_dropped(out, &s, blocks, count,
+		    room                    ? ""
+		    : others.len && reasons ? "other metrics, more reasons"
+		    : others.len            ? "other metrics"
+		    : reasons               ? "more reasons"
+					    : "");
 	buffer_add(to, buffer_text(&words), words.len);
 	for (size_t i = 0; i < count; i++)
 		free(blocks[i].lines);

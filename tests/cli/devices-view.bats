@@ -726,6 +726,18 @@ media_c6 0x1000000000000001' ]
 	[[ ! $output =~ rounds ]] || fail 'rounds'
 }
 
+@test "a small terminal: tables have room beside reasons, and a sum without some values is partial" {
+	sed 's/{pmu: nvidia_pcie_pmu_0_rc_3, event: \(rd_bytes\|wr_bytes\), /&running: 0, /' "$UNCORE_SOURCE_ROOT/data/sim/t410.yaml" >"$BATS_TEST_TMPDIR/t410.yaml"
+	in_terminal 100x24 --source "sim:$BATS_TEST_TMPDIR/t410.yaml,step=1s"
+	shows $'\nMemory +READ +WRITE' $'\nmachine +[0-9.]+ GB/s' "More in 'uncore top': .*more reasons" 'is partial:'
+	in_terminal 100x36 --source "sim:$BATS_TEST_TMPDIR/t410.yaml,step=1s"
+	shows $'\n  [34] more +[0-9.]+ GB/s ! +[0-9.]+ GB/s !'
+	# With enough room all reasons are there.
+	in_terminal 100x60 --source "sim:$BATS_TEST_TMPDIR/t410.yaml,step=1s"
+	shows 'write.bandwidth is unavailable:'
+	[[ $output != *'more reasons'* ]] || fail
+}
+
 @test "a device that is alone below its port is in an overview once" {
 	expect 0 "$UNCORE" --source "$T410_DEVICES"
 	local newline=$'\n'
