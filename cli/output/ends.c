@@ -18,9 +18,10 @@
 struct pair {
 	/* The row of a root port, of a PMU that counts several, or of the first PMU of a link. */
 	const struct uncore_row *port;
-	double value; /* the sum over the PMUs of a link */
-	bool link;    /* it is one of a link, not of PCIe */
-	bool socket;  /* this PMU counts all devices of a socket */
+	double value;              /* the sum over the PMUs of a link */
+	enum uncore_quality worst; /* of these */
+	bool link;                 /* it is one of a link, not of PCIe */
+	bool socket;               /* this PMU counts all devices of a socket */
 	/* The sum over the devices that count themselves. Where several families count a device,
 	 * the largest of them is in `sum`, and all of them in `most`. Bounds contain the
 	 * uncertainty. */
@@ -250,6 +251,7 @@ static void put_pair(struct out *out, const struct pair *p)
 	const char *verdict = judge(out, p, &note);
 
 	port.value = p->value;
+	port.quality = p->worst;
 	if (place->port)
 		table_cell(t, "%s", place->port->address);
 	else if (p->link && place->socket >= 0)
@@ -312,6 +314,7 @@ static bool make_pair(const struct out *out, const struct uncore_row *row, struc
 
 	*p = (struct pair){.port = row,
 			   .value = row->value,
+			   .worst = row->quality,
 			   .link = cli_same(kind, "link"),
 			   .socket = cli_same(kind, "link") || cli_same(kind, "fabric") ||
 				     cli_same(kind, "socket")};
@@ -325,6 +328,7 @@ static bool make_pair(const struct out *out, const struct uncore_row *row, struc
 		if (other->number < row->number)
 			return false;
 		p->value += other->value;
+		p->worst = other->quality > p->worst ? other->quality : p->worst;
 	}
 	add_devices(out, p);
 	return p->names.len;

@@ -263,6 +263,10 @@ nvidia_nvlink_c2c0_pmu_0 link.in.write.bandwidth agree 1 true' ] || fail 'the su
 		>"$BATS_FILE_TMPDIR/grace-other.yaml"
 	expect 0 "$UNCORE" --source "sim:$BATS_FILE_TMPDIR/grace-other.yaml,step=1s" link --ends
 	shows $'\nsocket 0 +read .* device more +nvidia_gpu_0\n +CPUs access the device' $'\nsocket 0 +write .* port more '
+	# The sum has the worst quality of both PMUs.
+	sed 's/{pmu: nvidia_nvlink_c2c1_pmu, event: rd_bytes_loc/&, running: 0.5/' "$BATS_FILE_TMPDIR/grace-devices.yaml" >"$BATS_FILE_TMPDIR/grace-other.yaml"
+	expect 0 "$UNCORE" --source "sim:$BATS_FILE_TMPDIR/grace-other.yaml,step=1s" link --ends
+	shows $'\nsocket 0 +read +171\\.0 GB/s ~ .*\nsocket 0 +write +85\\.50 GB/s  '
 	# The PMU of Tegra410's link counts requests, whose size is unknown.
 	expect 0 "$UNCORE" --source "$T410_DEVICES" link
 	shows $'\nReads on links .*\nGPU +[0-9.]+ G/s ' $'\nGPU.s end of C2C links .* 96\\.00 GB/s'
