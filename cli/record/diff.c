@@ -23,6 +23,9 @@ struct compared {
 	char *reasons[2]; /* why it has no value there; NULL: it has one, or there is no reason */
 	double *values[2], *weights[2]; /* of intervals */
 	size_t counts[2], rooms[2];
+	size_t doubtful[2]; /* of these intervals, the partial and suspect ones */
+	char *doubts[2];    /* the reason of the first one */
+	char *doubt;        /* the reason of the result, if it is owned */
 	struct comparison result;
 	size_t reason; /* the number of its reason among all; 0: none */
 };
@@ -107,6 +110,15 @@ static void add_value(struct compared *c, int side, double value, double weight)
 	c->values[side][c->counts[side]++] = value;
 }
 
+static void add_doubt(struct compared *c, int side, const struct uncore_row *row)
+{
+	if (!isfinite(row->value) ||
+	    (row->quality != UNCORE_PARTIAL && row->quality != UNCORE_SUSPECT))
+		return;
+	if (!c->doubtful[side]++)
+		c->doubts[side] = cli_copy(row->reason);
+}
+
 /* Skips a short last interval of a session, whose values are imprecise. */
 static void add_sample(struct diff *d, int side, const struct uncore_sample *sample,
 		       uint64_t interval_ns)
@@ -124,6 +136,7 @@ static void add_sample(struct diff *d, int side, const struct uncore_sample *sam
 		add_value(c, side,
 			  row->query->family ? row->value : row->rate * out_rate_unit(row, unit),
 			  isfinite(row->weight) ? row->weight : (double)length_ns / 1e9);
+		add_doubt(c, side, row);
 		if (!c->counts[side] && !c->reasons[side])
 			c->reasons[side] = cli_copy(row->reason);
 	}
@@ -327,11 +340,12 @@ static void add_settings(struct diff *d)
 	}
 }
 
-static json_t *side_document(const struct series *s, size_t count)
+static json_t *side_document(const struct compared *row, const struct series *s, int side)
 {
 	return json_record(RECORD({"mean", value_real(s->mean)},
 				  {"deviation", value_real(s->deviation)},
-				  {"intervals", value_count(count)}));
+				  {"intervals", value_count(row->counts[side])},
+				  {"doubtful", value_count(row->doubtful[side])}));
 }
 
 static json_t *row_document(const struct compared *row, const struct comparison *c)
@@ -341,11 +355,31 @@ static json_t *row_document(const struct compared *row, const struct comparison 
 		{"family", value_text(row->families[!row->there[0]])},
 		{"family_b", value_text(row->families[!!row->there[1]])},
 		{"place", value_text(row->place)}, {"filter", value_text(row->filter)},
-		{"unit", value_text(row->unit)},
-		{"a", value_json(side_document(&c->a, row->counts[0]))},
-		{"b", value_json(side_document(&c->b, row->counts[1]))},
-		{"change", value_real(c->change)}, {"error", value_real(c->error)},
-		{"verdict", value_text(verdicts[c->verdict])}, {"reason", value_text(c->reason)}));
+		{"unit", value_text(row->unit)}, {"a", value_json(side_document(row, &c->a, 0))},
+		{"b", value_json(side_document(row, &c->b, 1))}, {"change", value_real(c->change)},
+		{"error", value_real(c->error)}, {"verdict", value_text(verdicts[c->verdict])},
+		{"reason", value_text(c->reason)}));
+}
+
+/* A sum that lacks a part in one recording cannot be compared with that of the other one. What is
+ * suspect in both, such as a formula in doubt, can. */
+static void check_doubts(struct compared *row)
+{
+	double shares[2];
+	int side;
+	struct buffer text = {0};
+
+	for (int i = 0; i < 2; i++)
+		shares[i] = (double)row->doubtful[i] / (double)row->counts[i];
+	if (!(fabs(shares[0] - shares[1]) > COMPARE_RESOLUTION))
+		return;
+	side = shares[1] > shares[0];
+	buffer_printf(&text, "the values of %c are partial or suspect in %zu of %zu intervals: %s",
+		      "AB"[side], row -> doubtful[side], row -> counts[side],
+		      row -> doubts[side] ? row -> doubts[side] : "without a reason");
+	row->doubt = text.data;
+	row->result.reason = row->doubt;
+	row->result.verdict = VERDICT_UNKNOWN;
 }
 
 /* Compares all rows, and numbers the reasons of those in the table. Returns their number. */
@@ -361,6 +395,7 @@ static size_t compare_all(struct diff *d)
 			row->result.reason = why_only(d, row, side_without(row));
 			continue;
 		}
+		check_doubts(row);
 		for (size_t k = 0; k < i && row->result.reason && !row->reason; k++)
 			if (cli_same(d->rows[k].result.reason, row->result.reason))
 				row->reason = d->rows[k].reason;
@@ -533,6 +568,9 @@ int cmd_diff(struct cli *cli, int argc, char **argv)
 		free(c->families[1]);
 		free(c->reasons[0]);
 		free(c->reasons[1]);
+		free(c->doubts[0]);
+		free(c->doubts[1]);
+		free(c->doubt);
 		free(c->place);
 		free(c->unit);
 		free(c->filter);

@@ -274,6 +274,34 @@ verdict() {
 	expect 3 "$UNCORE" diff a b -e nvidia_ucf_pmu_0/event=0x99/
 }
 
+# halves NAME SEED [MORE]: two sockets; MORE is of what the second one counts.
+halves() {
+	cat >"$1.yaml" <<-END
+		sim: $1
+		title: Two sockets
+		machine: t410-2socket
+		seed: $2
+		rates:
+		  - {pmu: nvidia_ucf_pmu_0, event: mem_bytes_rd, sine: {mean: 80e9, amplitude: 20e9, period: 137ms}}
+		  - {pmu: nvidia_ucf_pmu_1, event: mem_bytes_rd, ${3-}sine: {mean: 80e9, amplitude: 20e9, period: 71ms}}
+	END
+	"$UNCORE" --source "sim:$1.yaml,step=20ms" record -o "$1" -I 1ms --interval-count 400 -e nvidia_ucf_pmu/mem_bytes_rd/
+}
+
+@test "diff: a sum that lacks a part in one recording is no change" {
+	halves a 1
+	halves b 2 'running: 0, '
+	halves c 3 'running: 0, '
+	expect 0 "$UNCORE" diff a b
+	shows '-50\.[0-9]+ % .* cannot tell' $'\ncannot tell: the values of B are partial or suspect in 400 of 400 intervals: 1 of 2 missing: nvidia_ucf_pmu_1'
+	expect 0 "$UNCORE" diff a b -j
+	expect 0 helper check-schema <<<"$output"
+	expect 0 "$UNCORE" diff b a -j
+	[ "$(jq -r '.changes[] | "\(.a.doubtful) \(.b.doubtful) \(.verdict)"' <<<"$output")" = '400 0 cannot tell' ]
+	# The same part of both is compared.
+	[ "$(verdict b c mem_bytes_rd)" = 'no change' ]
+}
+
 # bios DIR VERSION SPEED: the simulated Sapphire Rapids with a BIOS of this version, and a card whose link has this speed.
 bios() {
 	local link
