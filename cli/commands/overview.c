@@ -10,6 +10,7 @@
 #include "commands/stat.h"
 #include "output/pmus.h"
 
+#define OTHERS "PMUs    , 99 more in 'uncore list'"
 #define FULL_ROWS 40 /* of a terminal that has room for all families */
 
 /* The CPU by its name, sockets, hypervisor. */
@@ -55,7 +56,7 @@ static void pmu_line(const struct uncore *u, struct buffer *to)
 	auto_pmus p;
 
 	if (terminal_rows() && terminal_rows() < FULL_ROWS)
-		room = text_columns() - sizeof("PMUs    , 99 more in 'uncore list'");
+		room = text_columns() > sizeof(OTHERS) ? text_columns() - sizeof(OTHERS) : 0;
 	pmus_select(&p, u, is_uncore, NULL);
 	for (size_t i = 0; i < p.count; i++) {
 		const char *family = uncore_pmu_family(p.items[i]);
@@ -80,7 +81,10 @@ static void pmu_line(const struct uncore *u, struct buffer *to)
 			buffer_printf(&families, " (%zu)", count);
 	}
 	if (more)
-		buffer_printf(&families, ", %zu more in 'uncore list'", more);
+		buffer_printf(&families,
+			      families.len ? ", %zu more in 'uncore list'"
+					   : "%zu families in 'uncore list'",
+			      more);
 	else if (others)
 		buffer_printf(&families, "%s%zu without metrics", families.len ? "; " : "", others);
 	if (p.count == devices)

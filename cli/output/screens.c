@@ -198,7 +198,10 @@ static void put_quiet(struct out *out, const struct screen *s, const struct scre
 		if (!is_quiet(s, rows, i) || screen_moves_elsewhere(s, line, rows) != elsewhere)
 			continue;
 		if (used + width > room) {
-			buffer_puts(&names, first ? " ..." : ", ...");
+			if (first)
+				names.data[--names.len] = '\0'; /* the number alone */
+			else
+				buffer_puts(&names, ", ...");
 			break;
 		}
 		buffer_printf(&names, "%s %s", first ? "" : ",", line->label);

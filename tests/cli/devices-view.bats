@@ -740,6 +740,8 @@ media_c6 0x1000000000000001' ]
 	in_terminal 100x60 --source "sim:$BATS_TEST_TMPDIR/t410.yaml,step=1s"
 	shows 'write.bandwidth is unavailable:'
 	[[ $output != *'more reasons'* ]] || fail
+	in_terminal 40x24 --source "$T410_DEVICES"
+	shows $'PMUs    [0-9]+ families in .uncore list.\n' $'\nLinks of GPUs: 1 without traffic here\n'
 }
 
 @test "a device that is alone below its port is in an overview once" {
