@@ -16,8 +16,10 @@ struct windows {
 		double value, rate; /* means; the value of an event is a sum; NaN: no value */
 		double seconds;     /* the time in which it had a value */
 		double least, most; /* of short samples, or else of intervals */
-		enum uncore_quality quality; /* the worst */
-		char *reason;                /* the reason of this quality */
+		/* The worst. A mean that lacks intervals is partial. */
+		enum uncore_quality quality;
+		bool none;    /* all intervals are unavailable */
+		char *reason; /* the reason of this quality */
 	} * rows;
 	size_t row_count;
 };
@@ -98,10 +100,14 @@ static void merge_row(struct window_row *to, const struct out_row *from, double 
 	double scale = out_rate_unit(row, unit), rate = row->rate * scale;
 	double shown = is_rate(row) ? rate : row->value;
 
-	if (row->quality > to->quality) {
+	enum uncore_quality quality =
+		row->quality == UNCORE_UNAVAILABLE ? UNCORE_PARTIAL : row->quality;
+
+	to->none &= row->quality == UNCORE_UNAVAILABLE;
+	if (quality > to->quality) {
 		free(to->reason);
 		to->reason = row->reason ? cli_copy(row->reason) : NULL;
-		to->quality = row->quality;
+		to->quality = quality;
 	}
 	to->least = fmin(to->least, d ? d->least * scale : shown);
 	to->most = fmax(to->most, d ? d->most * scale : shown);
@@ -127,7 +133,8 @@ static void clear(struct windows *w, size_t row_count)
 	w->intervals = 0;
 	w->frame = (struct frame){0};
 	for (size_t i = 0; i < row_count; i++)
-		w->rows[i] = (struct window_row){NAN, NAN, 0, NAN, NAN, UNCORE_MEASURED, NULL};
+		w->rows[i] = (struct window_row){
+			.value = NAN, .rate = NAN, .least = NAN, .most = NAN, .none = true};
 }
 
 struct windows *windows_new(void)
@@ -176,7 +183,9 @@ json_t *windows_quality(const struct windows *w, struct buffer *said)
 	for (size_t i = 0; i < w->row_count; i++)
 		if (w->rows[i].quality != UNCORE_MEASURED)
 			json_push(list, json_pack("[I,s,o]", (json_int_t)i,
-						  uncore_quality_name(w->rows[i].quality),
+						  uncore_quality_name(w->rows[i].none
+									      ? UNCORE_UNAVAILABLE
+									      : w->rows[i].quality),
 						  json_text(w->rows[i].reason)));
 	json_print(json_incref(list), JSON_COMPACT, &text);
 	same = strcmp(buffer_text(said), text.data) == 0;
