@@ -397,7 +397,7 @@ static void press(struct top *t, int key, int y)
 		return;
 	else if (!v->text)
 		act(t, key);
-	else if (key == 'b' && t->who.pid)
+	else if (key == 'b' && t->who.open)
 		show_who(t, true);
 	else if (key == ESCAPE || IS_ENTER(key))
 		show_text(v, NULL);
@@ -462,11 +462,11 @@ static enum wake watch(struct ticker *ticker)
 	while (!t->quit && !t->due && wake == WAKE_TICK) {
 		if (t->changed)
 			draw(t);
-		fds[3].fd = t->who.pid ? t->who.fd : -1;
+		fds[3].fd = t->who.open ? t->who.self.fd : -1;
 		/* The signal of a resize interrupts poll(), and ncurses returns it as a key. */
 		if (poll(fds, 4, rest(t)) < 0)
 			memset(&fds[1].revents, 0, sizeof(fds[1].revents));
-		if (t->who.pid && fds[3].revents)
+		if (fds[3].revents)
 			read_who(t);
 		while (!t->quit && !t->due && (key = display_key(&y)) != ERR) {
 			press(t, key, y);

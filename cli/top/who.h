@@ -4,15 +4,14 @@
 #ifndef CLI_TOP_WHO_H
 #define CLI_TOP_WHO_H
 
-#include "base/buffer.h"
-#include "base/cli.h"
+#include "base/self.h"
 
 struct top_who {
-	pid_t pid;  /* 0: the screen is not open */
-	int fd;     /* its output */
-	size_t by;  /* the key of --by */
-	bool begun; /* it has printed an interval */
-	struct buffer notes, text;
+	struct self self;
+	bool open;           /* the screen is */
+	size_t by;           /* the key of --by */
+	bool begun;          /* it has printed an interval */
+	struct buffer notes; /* before that */
 };
 
 /* Starts it with tables of so many columns, one for each interval. `old`: the signal mask of a new
