@@ -56,6 +56,9 @@ struct request {
 	const char *condition, *exec; /* --when and --exec; NULL: not given */
 	bool verbose;                 /* all notes are printed, and late intervals */
 	bool undone; /* something is undone at the end: no signal ends the process before */
+	/* Counting ends when the reader of standard output has gone, and not only with the next
+	 * text for it. */
+	bool ends_with_reader;
 	struct schedule {
 		uint64_t interval_ns;    /* 0: one window */
 		uint64_t interval_count; /* 0: no limit */

@@ -56,6 +56,7 @@ static enum wake wait_next(struct ticker *t)
 		{.fd = t->ticks.fd, .events = POLLIN},
 		{.fd = t->control.fd, .events = POLLIN},
 		{.fd = t->control.socket, .events = POLLIN},
+		{.fd = t->request->ends_with_reader ? STDOUT_FILENO : -1}, /* POLLERR */
 	};
 	const struct schedule *when = &t->request->when;
 	enum tick tick;
@@ -64,6 +65,8 @@ static enum wake wait_next(struct ticker *t)
 		if (poll(fds, sizeof(fds) / sizeof(fds[0]), -1) < 0)
 			continue;
 		if ((fds[0].revents || fds[1].revents) && take_signals(t))
+			return WAKE_STOP;
+		if (fds[6].revents)
 			return WAKE_STOP;
 		tick = fds[3].revents ? ticks_take(&t->ticks) : TICK_NONE;
 		if (fds[2].revents && timer_expirations(t->timer_fd))

@@ -74,6 +74,12 @@ static const struct cli_option options[] = {
 	{0},
 };
 
+/* The sums are written to standard output. */
+static bool is_piped(const struct who_options *o)
+{
+	return o->textfile && strcmp(o->textfile, "-") == 0;
+}
+
 static void check(void *into, struct argp_state *state)
 {
 	struct who_options *o = into;
@@ -88,8 +94,11 @@ static void check(void *into, struct argp_state *state)
 	if (o->print.output && (o->print.output->begin || o->print.output->window))
 		argp_error(state,
 			   "who has other rows in each interval: it prints text, --json or --csv");
-	if (o->textfile && (strlen(o->textfile) < 6 ||
-			    strcmp(o->textfile + strlen(o->textfile) - 5, ".prom") != 0))
+	if (is_piped(o) && (o->print.output || o->print.file))
+		argp_error(state, "--textfile - excludes other outputs");
+	if (o->textfile && !is_piped(o) &&
+	    (strlen(o->textfile) < 6 ||
+	     strcmp(o->textfile + strlen(o->textfile) - 5, ".prom") != 0))
 		argp_error(state,
 			   "--textfile: '%s' does not end in .prom: node_exporter reads no other "
 			   "files",
@@ -184,6 +193,7 @@ static int count_all(struct who *w, const struct who_options *o, int stop_fd)
 				  ? 1u << UNCORE_LEVEL_SOCKET
 				  : 0,
 		.undone = true,
+		.ends_with_reader = !o->print.file && (!w->silent || is_piped(o)),
 		.verbose = o->verbose,
 		.when = {.interval_ns = o->interval_ns, .interval_count = o->count}};
 	struct uncore_monitor *m = NULL;

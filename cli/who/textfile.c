@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -37,8 +38,10 @@ static bool is_gauge(size_t series)
 
 /* ---- labels ---- */
 
-static void put_label(struct buffer *to, const char *name, const char *text, size_t len)
+static void put_label(void *context, const char *name, const char *text, size_t len)
 {
+	struct buffer *to = context;
+
 	buffer_printf(to, "%s%s=\"", to->len ? "," : "", name);
 	for (size_t i = 0; i < len; i++) {
 		if (text[i] == '\\' || text[i] == '"')
@@ -46,52 +49,6 @@ static void put_label(struct buffer *to, const char *name, const char *text, siz
 		buffer_add(to, &text[i], 1);
 	}
 	buffer_puts(to, "\"");
-}
-
-/* "containerd 4f8d1c0b2a3e of pod 8a1b2c3d-...": the parts of keys.c as labels. */
-static void put_container(struct buffer *to, const char *text)
-{
-	size_t runtime = strcspn(text, " ");
-	const char *id = text + runtime + strspn(text + runtime, " ");
-	const char *pod = strstr(id, " of pod ");
-
-	put_label(to, "runtime", text, runtime);
-	put_label(to, "container", id, pod ? (size_t)(pod - id) : strlen(id));
-	if (pod)
-		put_label(to, "pod", pod + strlen(" of pod "), strlen(pod + strlen(" of pod ")));
-}
-
-/* "postgres (2411)", of which the name may have blanks and parentheses. */
-static void put_numbered(struct buffer *to, const char *text, const char *name, const char *number)
-{
-	const char *open = strrchr(text, '(');
-	size_t len = open && open > text ? (size_t)(open - text) - 1 : strlen(text);
-
-	put_label(to, name, text, len);
-	if (open && open > text)
-		put_label(to, number, open + 1, strcspn(open + 1, ")"));
-}
-
-/* The labels of a row's series; they are the same for all rows of a key. */
-static void put_labels(struct buffer *to, enum who_by by, const struct uncore_row_place *place)
-{
-	const char *text = place->tasks;
-
-	if (cli_same(place->role, WHO_OTHER))
-		put_label(to, "kind", "other", strlen("other"));
-	else if (!text)
-		put_label(to, "group", place->role, strlen(place->role));
-	else if (by == BY_CONTAINER)
-		put_container(to, text);
-	else if (by == BY_PROCESS)
-		put_numbered(to, text, "process", "pid");
-	else if (by == BY_USER)
-		put_numbered(to, text, "user", "uid");
-	else if (by == BY_JOB)
-		put_label(to, "slurm_job", text + strcspn(text, "0123456789"),
-			  strlen(text + strcspn(text, "0123456789")));
-	else
-		put_label(to, who_by_words[by], text, strlen(text));
 }
 
 /* ---- sums ---- */
@@ -145,7 +102,7 @@ static void add_row(struct who_textfile *t, enum who_by by, const struct uncore_
 	if (series == WHO_SUMS || row->place->socket >= 0 ||
 	    !(row->place->role || row->place->tasks))
 		return;
-	put_labels(&labels, by, row->place);
+	owner_labels(who_by_words[by], row->place->role, row->place->tasks, put_label, &labels);
 	o = owner_of(t, labels.data, now_ns);
 	if (!o) {
 		t->left_out++;
@@ -223,6 +180,17 @@ static void put_all(const struct who *w, struct buffer *to)
 	buffer_printf(to, "uncore_who_left_out %zu\n", t->left_out);
 }
 
+/* For a program that reads standard output: a line ends each interval. */
+static int pipe_text(struct buffer *text)
+{
+	buffer_puts(text, "# EOF\n");
+	if (fwrite(text->data, 1, text->len, stdout) == text->len && fflush(stdout) == 0)
+		return CLI_OK;
+	return errno == EPIPE ? CLI_RUNTIME
+			      : cli_failure(CLI_RUNTIME, "--textfile: standard output: %s",
+					    strerror(errno));
+}
+
 int who_textfile_add(struct who *w, const struct frame *f)
 {
 	struct who_textfile *t = &w->textfile;
@@ -234,6 +202,8 @@ int who_textfile_add(struct who *w, const struct frame *f)
 		add_row(t, w->by, &w->rows[i], f->monotonic_ns);
 	drop_old(t, f->monotonic_ns);
 	put_all(w, &text);
+	if (strcmp(t->path, "-") == 0)
+		return pipe_text(&text);
 	buffer_printf(&temporary, "%s.new", t->path); /* the collector reads only *.prom */
 	error = buffer_replace(&text, AT_FDCWD, temporary.data, t->path, false);
 	t->exists |= !error;

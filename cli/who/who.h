@@ -3,6 +3,7 @@
 #ifndef WHO_WHO_H
 #define WHO_WHO_H
 
+#include "output/owner.h"
 #include "output/print.h"
 #include "who/pool.h"
 #include "who/usage.h"
@@ -18,7 +19,7 @@
 #define WHO_GPU_MEMORY "task.gpu.memory"
 #define WHO_DISKS_READ "storage.read.bandwidth"
 #define WHO_DISKS_WRITTEN "storage.write.bandwidth"
-#define WHO_OTHER "other" /* the role of rows of what no other group has */
+#define WHO_OTHER OWNER_OTHER
 
 #define WHO_SUMS 8
 #define WHO_OWNERS 512

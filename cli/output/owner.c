@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+#include "output/owner.h"
+
+#include <string.h>
+
+#include "base/cli.h"
+
+/* "containerd 4f8d1c0b2a3e of pod 8a1b2c3d-...": the parts of who/keys.c. */
+static void put_container(const char *text, owner_put *put, void *context)
+{
+	size_t runtime = strcspn(text, " ");
+	const char *id = text + runtime + strspn(text + runtime, " ");
+	const char *pod = strstr(id, " of pod ");
+
+	put(context, "runtime", text, runtime);
+	put(context, "container", id, pod ? (size_t)(pod - id) : strlen(id));
+	if (pod)
+		put(context, "pod", pod + strlen(" of pod "), strlen(pod + strlen(" of pod ")));
+}
+
+/* "postgres (2411)", of which the name may have blanks and parentheses. */
+static void put_numbered(const char *text, const char *const labels[2], owner_put *put,
+			 void *context)
+{
+	const char *open = strrchr(text, '(');
+	size_t len = open && open > text ? (size_t)(open - text) - 1 : strlen(text);
+
+	put(context, labels[0], text, len);
+	if (open && open > text)
+		put(context, labels[1], open + 1, strcspn(open + 1, ")"));
+}
+
+void owner_labels(const char *by, const char *role, const char *names, owner_put *put,
+		  void *context)
+{
+	static const char *const process[] = {"process", "pid"}, *const user[] = {"user", "uid"};
+	const char *job = names ? names + strcspn(names, "0123456789") : NULL;
+
+	if (cli_same(role, OWNER_OTHER))
+		put(context, "kind", OWNER_OTHER, strlen(OWNER_OTHER));
+	else if (!names)
+		put(context, "group", role, strlen(role));
+	else if (cli_same(by, "container"))
+		put_container(names, put, context);
+	else if (cli_same(by, "process"))
+		put_numbered(names, process, put, context);
+	else if (cli_same(by, "user"))
+		put_numbered(names, user, put, context);
+	else if (cli_same(by, "job"))
+		put(context, "slurm_job", job, strlen(job));
+	else
+		put(context, by, names, strlen(names));
+}
