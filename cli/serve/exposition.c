@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/cli.h"
+#include "serve/who.h"
 
 /* ---- the text formats ---- */
 
@@ -358,6 +359,8 @@ void exposition_write(const struct family_writer *w, bool pushed, const struct s
 		put_qualities(w, set);
 		put_problems(w, set);
 	}
+	if (self->who)
+		serve_who_put(w, self->who);
 	put_counting(w, set);
 	if (!pushed)
 		put_process(w, self);

@@ -9,12 +9,15 @@
 #include "base/buffer.h"
 #include "serve/series.h"
 
+struct serve_who; /* serve/who.h */
+
 /* What the server exports about itself. */
 struct exposition_self {
 	struct buffer machine;          /* labels of uncore_machine_info */
 	uint64_t scrapes, refused, cut; /* as struct http_counts */
 	double text_seconds;            /* spent to make texts */
 	double start_seconds;           /* start of the process, since 1970 */
+	const struct serve_who *who;    /* of --who; NULL: not asked for */
 };
 
 enum family_type { FAMILY_COUNTER, FAMILY_GAUGE, FAMILY_SUMMARY, FAMILY_HISTOGRAM, FAMILY_INFO };

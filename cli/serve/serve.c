@@ -26,6 +26,7 @@
 #include "serve/live.h"
 #include "serve/push/otlp.h"
 #include "serve/series.h"
+#include "serve/who.h"
 
 #define CONFIG "/etc/uncore/serve.conf"
 #define CONFIG_MOST (1u << 20) /* bytes */
@@ -56,6 +57,7 @@ struct serve {
 	struct http *http;
 	struct series_set series;
 	struct exposition_self self;
+	struct serve_who who;
 	struct live *live;
 	struct health health;
 	const struct uncore_monitor *monitor;
@@ -238,11 +240,15 @@ static int add_window(void *context, const struct frame *f)
 	bool real = f->monotonic_ns != f->wall_ns;
 	bool first = !s->series.intervals;
 	uint64_t missed = s->series.missed;
+	int status;
 
 	if (s->cli->replay) {
 		live_add(s->live, sample, f->missed);
 		return CLI_OK;
 	}
+	status = serve_who_take(&s->who);
+	if (status)
+		return status;
 	series_add(&s->series, s->cli->u, sample, real ? s->o.request.when.interval_ns : 0);
 	publish(s);
 	if (s->http) {
@@ -307,6 +313,9 @@ static const struct cli_option more[] = {
 	 AT(user)},
 	{"choices", "LIST", "Presets and metrics that clients may switch on and off for the page",
 	 0, 5, OPTION_TEXT, AT(choices)},
+	{"who", "KEY",
+	 "Also the sums of `uncore who` by KEY: process, cgroup, unit, container, job or user", 0,
+	 5, OPTION_TEXT, AT(who.by)},
 	{"textfile", "FILE",
 	 "Write FILE, which ends in .prom, for node_exporter's textfile collector", 0, 5,
 	 OPTION_TEXT, AT(textfile.path)},
@@ -456,6 +465,8 @@ static int take_options(struct serve *s, int argc, char **argv)
 			  s->textfile.path);
 	else if ((s->textfile.path || s->otlp_url) && cli_replays(s->cli))
 		cli_error("--textfile and --otlp cannot be used with a recording");
+	else if (s->who.by && cli_replays(s->cli))
+		cli_error("--who cannot be used with a recording");
 #ifndef UNCORE_OTLP
 	else if (s->otlp_url)
 		cli_error("--otlp: uncore was built without libcurl");
@@ -562,6 +573,10 @@ static int prepare(struct serve *s)
 	if (!status && s->otlp_url)
 		status = otlp_open(&s->otlp, s->otlp_url);
 #endif
+	if (!status && s->who.by) {
+		s->self.who = &s->who;
+		status = serve_who_open(&s->who, s->cli, s->o.request.when.interval_ns);
+	}
 	/* Only root can open the devices of registers. */
 	if (!status && (strncmp(source, "regs:", 5) != 0 || s->user))
 		status = rights_drop(s->user);
@@ -612,6 +627,7 @@ static void close_serve(struct serve *s)
 	otlp_close(s->otlp);
 #endif
 	http_close(s->http);
+	serve_who_close(&s->who);
 	alarm(0);
 }
 
