@@ -10,6 +10,7 @@
 #include "commands/alarm.h"
 #include "commands/stat.h"
 #include "record/flight.h"
+#include "record/who.h"
 
 struct record {
 	struct stat_options stat; /* first: the offsets of its options are from there */
@@ -22,6 +23,7 @@ struct record {
 	} o;
 	struct cli *cli;
 	const struct uncore_monitor *monitor;
+	struct record_who who;
 	struct recording file;
 	struct recording_head head;
 	const char *meta[20];
@@ -60,6 +62,8 @@ static int create(struct record *r)
 	err = recording_create(&r->file, r->o.path, &r->head);
 	r->open = true;
 	r->begin_ns = UINT64_MAX;
+	if (!err && r->who.by)
+		err = record_who_begin(&r->who, &r->file);
 	if (!err)
 		return CLI_OK;
 	fail(r);
@@ -169,7 +173,10 @@ static int rotate(struct record *r)
 {
 	struct buffer name = {0};
 	struct recording before;
-	int err = recording_end(&r->file, r->paused ? "disabled" : "rotated"), status;
+	int err = record_who_end(&r->who, &r->file), status;
+
+	if (!err)
+		err = recording_end(&r->file, r->paused ? "disabled" : "rotated");
 
 	if (err) {
 		r->intervals -= r->file.batch_count;
@@ -203,6 +210,7 @@ static int start_record(void *context, bool again)
 	else if (r->paused && recording_resume(&r->file, &r->head))
 		status = fail(r);
 	r->paused = false;
+	r->who.from_ns = cli_clock_ns(CLOCK_REALTIME);
 	return status ? status : recording_start(&r->file, r->monitor) ? fail(r) : CLI_OK;
 }
 
@@ -251,6 +259,10 @@ static int add_window(void *context, const struct frame *f)
 		return status;
 	if (r->begin_ns == UINT64_MAX)
 		r->begin_ns = uncore_sample_begin_ns(f->sample);
+	if (record_who_take(&r->who, &r->file))
+		return fail(r);
+	if (r->who.ended && !r->who.any)
+		return self_failure(&r->who.self);
 	r->wall_ns = f->wall_ns;
 	r->monotonic_ns = f->monotonic_ns;
 	r->intervals++;
@@ -300,6 +312,8 @@ static int end_record(struct record *r, int status)
 		status = write_flight(r, r->why);
 	/* After an error the committed data are kept. */
 	if (r->open && !r->failed)
+		err = record_who_finish(&r->who, &r->file);
+	if (r->open && !r->failed && !err)
 		err = recording_end(&r->file, r->paused ? "disabled" : "complete");
 	if (err) {
 		r->intervals -= r->file.batch_count;
@@ -311,6 +325,7 @@ static int end_record(struct record *r, int status)
 		cli_error("%s: recorded %llu interval%s in %llu file%s", r->o.path,
 			  (unsigned long long)r->intervals, r->intervals == 1 ? "" : "s",
 			  (unsigned long long)r->rotated + 1, r->rotated ? "s" : "");
+	record_who_close(&r->who);
 	if (r->open)
 		recording_close(&r->file);
 	trigger_free(&r->trigger);
@@ -425,6 +440,8 @@ static int prepare_flight(struct record *r)
 		cli_error("--when needs --flight or --exec, and --after needs --flight");
 	else if (r->o.flight_ns && (r->o.append || r->o.rotate_size || r->o.rotate_age_ns))
 		cli_error("--flight excludes --append, --rotate-size and --rotate-age");
+	else if (r->o.flight_ns && r->who.by)
+		cli_error("--flight and --who exclude each other");
 	else if (request->condition && !trigger_parse(&r->trigger, request->condition))
 		return trigger_refuse(request->condition);
 	else if (r->o.flight_ns && access(r->o.path, F_OK) == 0)
@@ -472,6 +489,9 @@ int cmd_record(struct cli *cli, int argc, char **argv)
 		{"after", "TIME",
 		 "With --flight: write the file TIME after the signal or the condition", 0, 4,
 		 OPTION_TIME, AT(after_ns)},
+		{"who", "KEY",
+		 "Also the rows of `uncore who` by KEY: process, cgroup, unit, container, job or user",
+		 0, 1, OPTION_TEXT, offsetof(struct record, who.by)},
 		{0},
 	};
 	static const struct cli_syntax syntax = {
@@ -511,6 +531,8 @@ int cmd_record(struct cli *cli, int argc, char **argv)
 		if (!status)
 			choose_devices(&r);
 	}
+	if (!status && r.who.by && !r.stat.dry_run)
+		status = record_who_open(&r.who, cli, request->when.interval_ns);
 	if (!status)
 		status = stat_count(cli, &r.stat, &sink);
 	status = end_record(&r, status);

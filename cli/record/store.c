@@ -129,15 +129,18 @@ int store_put(struct recording *r, sqlite3_stmt *s)
 
 /* A foreign file may have views, virtual tables, triggers or computed columns and indices that
  * never end or need much memory. Only these tables with plain columns are accepted, and no trigger;
- * other views are not read. */
+ * other views are not read. Those of --who may be missing. */
 #define RECORDED_TABLES 8
-#define RECORDED_NAMES "('meta', 'session', 'counter', 'row', 'tick', 'quality', 'reason', 'mark')"
+#define RECORDED_NAMES "'meta', 'session', 'counter', 'row', 'tick', 'quality', 'reason', 'mark'"
+#define ALL_NAMES "(" RECORDED_NAMES ", 'who_row', 'who_tick')"
+#define IS_PLAIN                                    \
+	"(type = 'table' AND rootpage > 0 AND NOT " \
+	"EXISTS (SELECT * FROM pragma_table_xinfo(s.name) WHERE hidden <> 0))"
 static const char plain_tables[] =
-	"SELECT count(*) FROM sqlite_master s WHERE type = 'table' AND rootpage > 0 AND name IN " RECORDED_NAMES
-	" AND NOT EXISTS (SELECT * FROM pragma_table_xinfo(s.name) WHERE hidden <> 0)";
+	"SELECT count(*) FROM sqlite_master s WHERE name IN (" RECORDED_NAMES ") AND " IS_PLAIN;
 static const char foreign_parts[] =
-	"SELECT count(*) FROM sqlite_master s WHERE type = 'trigger' OR lower(name) IN " RECORDED_NAMES
-	" AND (type <> 'table' OR name NOT IN " RECORDED_NAMES ") OR type = 'index'"
+	"SELECT count(*) FROM sqlite_master s WHERE type = 'trigger' OR lower(name) IN " ALL_NAMES
+	" AND (name NOT IN " ALL_NAMES " OR NOT " IS_PLAIN ") OR type = 'index'"
 	" AND EXISTS (SELECT * FROM pragma_index_xinfo(s.name) WHERE cid = -2)";
 /* Far above the snapshot, the largest text of a recording. */
 #define LONGEST_VALUE (1 << 28)

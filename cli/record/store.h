@@ -37,6 +37,12 @@ int store_read_counters(struct recording *r);
 
 /* Prepares the statements that add ticks: tick.c. */
 int store_prepare_ticks(struct recording *r);
+/* Begins a transaction, unless one has begun. */
+int store_begin_batch(struct recording *r);
+/* The id of a reason, which is added when it is new. */
+int store_find_reason(struct recording *r, const char *text, int64_t *id);
+/* Six digits, or null. */
+void store_put_number(struct buffer *to, double v);
 /* The columns of the table `row`, as parameters 1 to 13 of a statement. */
 void store_bind_row(sqlite3_stmt *s, size_t number, const struct uncore_row *row);
 
@@ -54,5 +60,7 @@ struct shown {
 int shown_put(struct shown *s, struct recording *file, uint64_t tick,
 	      const struct uncore_sample *sample, struct uncore_row *rows);
 void shown_free(struct shown *s);
+/* The quality of this name; unavailable: there is none, or NULL. */
+enum uncore_quality store_quality(const char *name);
 
 #endif

@@ -70,6 +70,13 @@ static int find_text(struct recording *r, int putting, const char *text, int64_t
 	return err;
 }
 
+int store_find_reason(struct recording *r, const char *text, int64_t *id)
+{
+	int64_t left = INT64_MAX;
+
+	return find_text(r, PUT_REASON, text, &left, id);
+}
+
 /* The id of a reason, which seldom changes from one tick to the next. When it does, all rows often
  * get the same. */
 static int reason_id(struct recording *r, struct recording_reason *latest, const char *text,
@@ -158,7 +165,7 @@ static int put_row(struct recording *r, size_t number, const struct uncore_row *
 	return code == SQLITE_ROW ? 0 : store_sql_fail(r);
 }
 
-static void put_number(struct buffer *to, double v)
+void store_put_number(struct buffer *to, double v)
 {
 	if (isfinite(v)) {
 		char *text = buffer_more(to, REAL_ROOM);
@@ -206,7 +213,7 @@ static void put_distribution(struct buffer *to, const struct uncore_distribution
 		     (const double[]){d->mean, d->least, d->p50, d->p90, d->p99, d->most, NAN};
 	     isfinite(*v); v++) {
 		buffer_add(to, ",", 1);
-		put_number(to, *v);
+		store_put_number(to, *v);
 	}
 	for (size_t i = 0; i < sizeof(times) / sizeof(*times) && isfinite(d->threshold); i++) {
 		buffer_add(to, ",", 1);
@@ -234,7 +241,7 @@ static int take_rows(struct recording *r, const struct uncore_sample *sample)
 		if (err)
 			return err;
 		buffer_add(&r->values, i ? "," : "[", 1);
-		put_number(&r->values, row->value);
+		store_put_number(&r->values, row->value);
 		if (d)
 			buffer_add(&r->distributions, i ? "," : "[", 1);
 		if (d)
@@ -340,7 +347,7 @@ static int put_tick(struct recording *r, const struct recording_tick *tick,
 	return r->next_tick % PENDING_TICKS == 0 ? insert_pending(r) : 0;
 }
 
-static int begin_batch(struct recording *r)
+int store_begin_batch(struct recording *r)
 {
 	int err = r->in_batch ? 0 : store_run(r, "BEGIN");
 
@@ -352,7 +359,7 @@ static int begin_batch(struct recording *r)
 
 int recording_start(struct recording *r, const struct uncore_monitor *m)
 {
-	int err = begin_batch(r);
+	int err = store_begin_batch(r);
 
 	r->started = false;
 	r->values.len = r->distributions.len = 0; /* the first tick has none */
@@ -366,7 +373,7 @@ int recording_start(struct recording *r, const struct uncore_monitor *m)
 int recording_continue(struct recording *r, const struct recording *before)
 {
 	int64_t left = INT64_MAX;
-	int err = begin_batch(r);
+	int err = store_begin_batch(r);
 
 	for (size_t i = 0; !err && i < r->counter_count; i++) {
 		const struct recorded_reading *last = &before->readings[i];
@@ -391,7 +398,7 @@ int recording_add(struct recording *r, const struct uncore_monitor *m,
 					    .interval_ns = end_ns - begin_ns};
 	struct recorded_reading *before;
 	int64_t quality = 0;
-	int err = begin_batch(r);
+	int err = store_begin_batch(r);
 
 	r->batch_count++;
 	if (!err && !r->started)
