@@ -51,7 +51,7 @@ static int find_rows(struct shown *s, struct recording *file, const struct uncor
 	return store_finish(file, find, code);
 }
 
-static enum uncore_quality quality_of(const char *name)
+enum uncore_quality store_quality(const char *name)
 {
 	enum uncore_quality q = UNCORE_MEASURED;
 
@@ -72,7 +72,7 @@ static void put_value(struct shown *s, sqlite3_stmt *found, struct uncore_row *r
 					? NAN
 					: sqlite3_column_double(found, 1);
 		rows[i].low = rows[i].high = NAN;
-		rows[i].quality = quality_of((const char *)sqlite3_column_text(found, 2));
+		rows[i].quality = store_quality((const char *)sqlite3_column_text(found, 2));
 		free(s->reasons[i]);
 		rows[i].reason = s->reasons[i] = cli_copy(reason);
 	}

@@ -15,24 +15,11 @@
 #include "loop/loop.h"
 #include "output/output.h"
 #include "output/screen.h"
+#include "record/owners.h"
 
-#define KEPT 16384       /* values of a row; of longer recordings every second, fourth, ... */
 #define LINES_SHOWN 10   /* of a view */
 #define REASONS_SHOWN 10 /* of all rows */
 #define WORD "summary"
-
-/* The values of one row. */
-struct statistics {
-	double *values; /* of every `stride`-th interval that has one */
-	size_t count, room;
-	uint64_t stride, intervals; /* all that have one */
-	uint64_t missing, doubtful; /* without a value; partial or suspect */
-	double sum, weight;         /* of the mean */
-	double p50, p99, most;
-	uint64_t most_ns; /* the end of that interval, wall clock */
-	enum uncore_quality quality;
-	char *reason; /* the first one of the worst quality */
-};
 
 /* The sum of a bandwidth over the ports or PMUs of a machine of which no total was recorded. */
 struct sum {
@@ -46,9 +33,16 @@ struct summary {
 	const struct output *output; /* NULL: text */
 	struct cli *cli;
 	bool more;
-	struct statistics *all; /* of the rows, then of the sums */
-	size_t count;           /* of both, */
-	size_t row_count;       /* and of rows */
+	struct statistics *all; /* of the rows, then of the sums, then of the owners */
+	size_t count;           /* of all, */
+	size_t row_count;       /* of rows, */
+	size_t own_count;       /* and of both without the owners */
+	struct owners owners;   /* what `uncore who` counted */
+	/* The times that were read, one for each session or part of a region. */
+	struct span {
+		uint64_t begin_ns, end_ns;
+	} * spans;
+	size_t span_count;
 	struct sum *sums;
 	size_t *sum_of;                     /* of each row, the number of its sum; SIZE_MAX: none */
 	const struct uncore_sample *sample; /* the latest: its rows have the names and places */
@@ -58,54 +52,18 @@ struct summary {
 
 /* ---- intervals ---- */
 
-static void keep(struct statistics *s, double value)
-{
-	s->stride = s->stride ? s->stride : 1;
-	if (s->intervals % s->stride)
-		return;
-	if (s->count == KEPT) {
-		for (size_t i = 0; i < KEPT / 2; i++)
-			s->values[i] = s->values[2 * i];
-		s->count = KEPT / 2;
-		s->stride *= 2;
-		if (s->intervals % s->stride)
-			return;
-	}
-	if (s->count == s->room) {
-		s->room = s->room ? 2 * s->room : 64;
-		s->values = cli_realloc(s->values, s->room, sizeof(*s->values));
-	}
-	s->values[s->count++] = value;
-}
-
 static void add_row(struct statistics *s, const struct uncore_row *row, const struct frame *f)
 {
 	double value = row->query->family ? row->value : row->rate * out_rate_scale(row);
-	double weight = isfinite(row->weight) ? row->weight : f->window;
 
-	if (row->quality > s->quality) {
-		s->quality = row->quality;
-		free(s->reason);
-		s->reason = cli_copy(row->reason);
-	}
-	s->doubtful += row->quality == UNCORE_PARTIAL || row->quality == UNCORE_SUSPECT;
-	if (!isfinite(value)) {
-		s->missing++;
-		return;
-	}
-	keep(s, value);
-	if (!s->intervals || value > s->most) {
-		s->most = value;
-		s->most_ns = f->wall_ns;
-	}
-	s->sum += value * weight;
-	s->weight += weight;
-	s->intervals++;
+	statistics_add(s, row, value, isfinite(row->weight) ? row->weight : f->window, f->wall_ns);
 }
 
 static const struct uncore_row *row_of(const struct summary *s, size_t i)
 {
-	return i < s->row_count ? uncore_sample_row(s->sample, i) : &s->sums[i - s->row_count].row;
+	return i < s->row_count   ? uncore_sample_row(s->sample, i)
+	       : i < s->own_count ? &s->sums[i - s->row_count].row
+				  : &s->owners.rows[i - s->own_count].row;
 }
 
 /* ---- sums ---- */
@@ -158,7 +116,7 @@ static void make_sums(struct summary *s, const struct uncore_sample *sample)
 		sums += k == sums;
 	}
 	s->row_count = count;
-	s->count = count + sums;
+	s->own_count = s->count = count + sums;
 }
 
 /* The values of the sums in this interval. */
@@ -197,6 +155,19 @@ static void add_up(struct summary *s, const struct frame *f)
 			s->sums[k].row.quality = UNCORE_UNAVAILABLE;
 }
 
+static void add_span(struct summary *s, uint64_t begin_ns, uint64_t end_ns)
+{
+	struct span *last = s->span_count ? &s->spans[s->span_count - 1] : NULL;
+
+	/* The clock may have been set by a little. */
+	if (last && begin_ns < last->end_ns + (end_ns - begin_ns) / 2) {
+		last->end_ns = end_ns;
+		return;
+	}
+	s->spans = cli_realloc(s->spans, s->span_count + 1, sizeof(*s->spans));
+	s->spans[s->span_count++] = (struct span){begin_ns, end_ns};
+}
+
 /* A short last interval of a session is left out: its values are imprecise. */
 static int take(void *context, const struct frame *f)
 {
@@ -214,6 +185,7 @@ static int take(void *context, const struct frame *f)
 				   "report the time of one with --begin and --end");
 	s->sample = f->sample;
 	s->end_ns = f->wall_ns;
+	add_span(s, uncore_sample_begin_wall_ns(f->sample), f->wall_ns);
 	s->seconds += f->window;
 	s->missed += f->missed;
 	if (s->intervals && f->window < (double)s->cli->replay->interval_ns / 2e9)
@@ -225,39 +197,37 @@ static int take(void *context, const struct frame *f)
 	return CLI_OK;
 }
 
-static int compare_values(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
-/* The nearest rank: the smallest value that is not below the share `p` of all. */
-static double percentile(const struct statistics *s, double p)
-{
-	size_t rank = (size_t)ceil(p * (double)s->count);
-
-	return s->count ? s->values[rank ? rank - 1 : 0] : NAN;
-}
-
 static void finish(struct summary *s)
 {
 	for (size_t i = 0; i < s->count; i++) {
-		struct statistics *one = &s->all[i];
-
-		if (one->count)
-			qsort(one->values, one->count, sizeof(*one->values), compare_values);
-		one->p50 = percentile(one, 0.5);
-		one->p99 = percentile(one, 0.99);
-		one->most = one->intervals ? one->most : NAN;
-		s->longest_stride =
-			one->stride > s->longest_stride ? one->stride : s->longest_stride;
+		statistics_finish(&s->all[i]);
+		if (s->all[i].stride > s->longest_stride)
+			s->longest_stride = s->all[i].stride;
 	}
 }
 
-static double mean_of(const struct statistics *s)
+/* The rows of `uncore who`, from another connection to the file: "replay:FILE". */
+static int add_owners(struct summary *s)
 {
-	return s->weight > 0 ? s->sum / s->weight : s->intervals ? s->p50 : NAN;
+	const char *file = s->cli->source + strlen("replay:");
+	struct recording r;
+	int err = recording_open(&r, file);
+
+	if (!err)
+		err = owners_open(&s->owners, &r);
+	for (size_t i = 0; !err && i < s->span_count; i++)
+		err = owners_add(&s->owners, &r, s->spans[i].begin_ns, s->spans[i].end_ns);
+	if (err)
+		cli_error("%s", r.error);
+	recording_close(&r);
+	owners_finish(&s->owners);
+	s->count += s->owners.count;
+	s->all = cli_realloc(s->all, s->count + 1, sizeof(*s->all));
+	for (size_t i = s->own_count; i < s->count; i++) {
+		s->all[i] = s->owners.rows[i - s->own_count].all;
+		s->owners.rows[i - s->own_count].all = (struct statistics){0};
+	}
+	return err ? CLI_RUNTIME : CLI_OK;
 }
 
 /* ---- records ---- */
@@ -284,7 +254,7 @@ static void print_record(const struct summary *s, struct out *out, size_t i)
 		{"pmu", place_value(row->place, PLACE_PMU)},
 		{"cpu", place_value(row->place, PLACE_CPU)},
 		{"unit", value_text(unit)},
-		{"mean", value_real(mean_of(one))},
+		{"mean", value_real(statistics_mean(one))},
 		{"p50", value_real(one->p50)},
 		{"p99", value_real(one->p99)},
 		{"max", value_real(one->most)},
@@ -321,11 +291,11 @@ static const struct uncore_row *shown_at(const void *context, size_t i)
 
 static struct shown_rows show_rows(const struct summary *s, bool most)
 {
-	struct shown_rows shown = {s, cli_realloc(NULL, s->count + 1, sizeof(*shown.rows))};
+	struct shown_rows shown = {s, cli_realloc(NULL, s->own_count + 1, sizeof(*shown.rows))};
 
-	for (size_t i = 0; i < s->count; i++) {
+	for (size_t i = 0; i < s->own_count; i++) {
 		shown.rows[i] = *row_of(s, i);
-		shown.rows[i].value = most ? s->all[i].most : mean_of(&s->all[i]);
+		shown.rows[i].value = most ? s->all[i].most : statistics_mean(&s->all[i]);
 		shown.rows[i].quality = s->all[i].quality;
 		shown.rows[i].reason = s->all[i].reason;
 	}
@@ -352,7 +322,7 @@ static void put_statistics(struct table *t, const struct summary *s, size_t i, c
 	out_rate_unit(&row, unit);
 	query.unit = query.family ? query.unit : unit;
 	row.query = &query;
-	row.value = mean_of(one);
+	row.value = statistics_mean(one);
 	row.quality = one->quality;
 	cli_date(begin, s->begin_ns);
 	cli_date(end, s->end_ns);
@@ -481,7 +451,7 @@ static void put_others(struct buffer *to, const struct summary *s)
 	size_t idle = 0;
 
 	begin_table(&t, columns, "Other");
-	for (size_t i = 0; i < s->count; i++) {
+	for (size_t i = 0; i < s->own_count; i++) {
 		const struct uncore_row *row = row_of(s, i);
 		const struct uncore_view *view;
 		enum uncore_column column;
@@ -509,6 +479,37 @@ static void put_others(struct buffer *to, const struct summary *s)
 	table_free(&t);
 	if (idle)
 		buffer_printf(to, "  %zu idle in all intervals\n", idle);
+}
+
+/* Who moved it: the keys that moved most, what no group had, and groups of others. */
+static void put_owners(struct buffer *to, const struct summary *s)
+{
+	const struct owner_row *before = NULL, *one;
+	size_t keys = 0, more = 0;
+	struct table_column columns[9];
+	struct table t;
+
+	begin_table(&t, columns, "Who");
+	for (size_t i = 0; i < s->owners.count; i++) {
+		one = &s->owners.rows[i];
+		if (one->place.socket >= 0 || !(s->all[s->own_count + i].most > 0))
+			continue;
+		if (!before || !owners_is_same(before, one)) {
+			more += one->is_key && keys >= LINES_SHOWN;
+			keys += one->is_key;
+		}
+		if (!one->is_key || keys <= LINES_SHOWN)
+			put_statistics(&t, s, s->own_count + i,
+				       before && owners_is_same(before, one) ? "" : one->label,
+				       one->title);
+		before = one;
+	}
+	if (before)
+		buffer_puts(to, "\n");
+	table_print(&t, to);
+	table_free(&t);
+	if (more)
+		buffer_printf(to, "  %zu more: -j or --csv prints all\n", more);
 }
 
 /* A latency, or a ratio, is unavailable where nothing moves. */
@@ -601,8 +602,8 @@ static void put_head(struct buffer *to, const struct summary *s)
 static void print_text(const struct summary *s, struct buffer *to)
 {
 	struct shown_rows mean = show_rows(s, false), most = show_rows(s, true);
-	const struct screen_rows means = {.at = shown_at, .context = &mean, .count = s->count},
-				 maxima = {.at = shown_at, .context = &most, .count = s->count};
+	const struct screen_rows means = {.at = shown_at, .context = &mean, .count = s->own_count},
+				 maxima = {.at = shown_at, .context = &most, .count = s->own_count};
 	struct screen screen;
 
 	buffer_puts(to, s->more ? "\n" : "");
@@ -612,6 +613,7 @@ static void print_text(const struct summary *s, struct buffer *to)
 		i = put_view(to, s, &screen, i, &means, &maxima);
 	screen_free(&screen);
 	put_others(to, s);
+	put_owners(to, s);
 	put_reasons(to, s);
 	free(mean.rows);
 	free(most.rows);
@@ -631,9 +633,13 @@ static int print(void *context)
 				    .separator = ",",
 				    .header = !s->more},
 			  .to = &text};
+	int status;
 
 	if (!s->intervals || s->cli->replay->sessions)
 		return CLI_OK;
+	status = add_owners(s);
+	if (status)
+		return status;
 	finish(s);
 	for (size_t i = 0; s->output && i < s->count; i++)
 		if (!row_of(s, i)->extra)
@@ -680,11 +686,11 @@ int summary_run(struct cli *cli, bool more, int argc, char **argv)
 	}
 	if (!status)
 		status = loop_run(cli, &request, sinks, m);
-	for (size_t i = 0; i < s.count; i++) {
-		free(s.all[i].values);
-		free(s.all[i].reason);
-	}
+	for (size_t i = 0; i < s.count; i++)
+		statistics_free(&s.all[i]);
 	free(s.all);
+	free(s.spans);
+	owners_free(&s.owners);
 	free(s.sums);
 	free(s.sum_of);
 	return status;
