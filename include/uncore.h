@@ -66,7 +66,7 @@ struct uncore_latency; /* loads sampled by AMD CPUs; owned by the caller */
 /* config, config1, config2, config3 of perf_event_attr. A later word is a member of its own. */
 #define UNCORE_CONFIG_WORDS 4
 
-/* The library's version, "0.1.0". Never NULL. */
+/* The library's version, "0.9.0". Never NULL. */
 const char *uncore_version(void);
 
 /* Reads a duration: a decimal number without sign or exponent, and directly after it ns, us, µs,
