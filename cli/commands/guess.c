@@ -12,9 +12,9 @@
 #include "base/writer.h"
 
 const struct guess_synonym guess_synonyms[] = {
-	{"interval-print", "interval", 0, true},
-	{"interval-count", "count", 'n', false},
-	{"timeout", "duration", 0, true},
+	{"interval-print", "interval", 0, true, false},
+	{"interval-count", "count", 'n', false, false},
+	{"timeout", "duration", 0, true, false},
 	{0},
 };
 

@@ -12,6 +12,7 @@ struct guess_synonym {
 	const char *option, *also;
 	int letter;      /* a short option, or 0 */
 	bool needs_unit; /* a time without a unit is refused: users mean seconds or milliseconds */
+	bool former;     /* deprecated: a note names the option */
 };
 
 /* Until one without `option`. */

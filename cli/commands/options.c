@@ -294,7 +294,7 @@ static error_t take_option(struct parser *p, size_t i, char *arg, struct argp_st
 	const struct cli_option *o = &p->options[i];
 	bool global = i >= p->first_global;
 	void *into = global ? (void *)p->cli : p->into, *member;
-	bool needs_unit = false;
+	const struct guess_synonym *synonym = NULL;
 	const char *before;
 	char name[40], output[40];
 
@@ -303,8 +303,12 @@ static error_t take_option(struct parser *p, size_t i, char *arg, struct argp_st
 	else
 		snprintf(name, sizeof(name), "--%s", o->name);
 	/* Other names of an option follow it. */
-	for (; o->type == OPTION_SYNONYM; o = &p->options[--i])
-		needs_unit = guess_synonyms[o->at].needs_unit;
+	if (o->type == OPTION_SYNONYM)
+		synonym = &guess_synonyms[o->at];
+	while (o->type == OPTION_SYNONYM)
+		o = &p->options[--i];
+	if (synonym && synonym->former)
+		cli_error("note: %s: the name is now --%s", name, o->name);
 	member = (char *)into + o->at;
 	before = p->values[i];
 	if (o->type == OPTION_OUTPUT) {
@@ -339,7 +343,8 @@ static error_t take_option(struct parser *p, size_t i, char *arg, struct argp_st
 	case OPTION_PERF_INTERVAL:
 	case OPTION_TIME:
 	case OPTION_INTERVAL:
-		*(uint64_t *)member = take_time(state, o->type, name, arg, needs_unit);
+		*(uint64_t *)member =
+			take_time(state, o->type, name, arg, synonym && synonym->needs_unit);
 		break;
 	case OPTION_COUNT:
 		*(uint64_t *)member = cli_count(state, name, arg);
