@@ -14,8 +14,8 @@ RELEASE := -Dbuildtype=release -Doptimization=2 -Db_sanitize=none -Db_lundef=tru
 STATIC := $(RELEASE) -Dman=disabled -Dpython=disabled -Dserve=disabled -Dotlp=disabled --prefer-static \
 	-Ddefault_library=static -Dc_link_args="-static -s"
 
-.PHONY: all run dev static portable check test test-slow test-vm nightly nightly-races nightly-vm nightly-portable test-fleet test-page judge clean-room bench lint lint-analyzer format fuzz deb rpm dist install clean help
-.PHONY: setup-build setup-test setup-bench setup-lint setup-fuzz setup-deb setup-rpm setup-clean-room
+.PHONY: all run dev static portable check test test-slow test-vm nightly nightly-races nightly-vm nightly-portable test-fleet test-page judge clean-room bench lint lint-analyzer format fuzz deb rpm dist release install clean help
+.PHONY: setup-build setup-test setup-bench setup-lint setup-fuzz setup-deb setup-rpm setup-release setup-clean-room
 
 all: build/build.ninja ## optimised build: build/uncore
 	@ninja -C build
@@ -73,7 +73,9 @@ judge: all ## formulas of perf, PCM and LIKWID, and perf's names of events: docs
 	@UNCORE=build/uncore tests/judge/names.py
 
 nightly: ## what takes hours: all with sanitizers, analyzer, every virtual machine, a fleet, 10^8 torn readings, judges, clean rooms, the portable command, fuzzing
-	@UNCORE_SANITIZE=all $(MAKE) -k FUZZ_SECONDS=600 test test-slow lint-analyzer test-page test-fleet judge nightly-races nightly-vm clean-room nightly-portable fuzz
+	@commit=$$(tools/release commit) && \
+		UNCORE_SANITIZE=all $(MAKE) -k FUZZ_SECONDS=600 test test-slow lint-analyzer test-page test-fleet judge nightly-races nightly-vm clean-room nightly-portable fuzz && \
+		tools/release proved "$$commit"
 
 nightly-races: build-dev/build.ninja
 	@tools/run-tests build-dev --suite long
@@ -116,6 +118,9 @@ rpm: setup-rpm ## likewise RPM packages with Fedora's names
 dist: ## the tarball of the committed tree: build-packages/uncore-VERSION.tar.xz
 	@tools/package tar.xz
 
+release: setup-release setup-clean-room ## all files of a release, made twice where bits must be equal: build-release/; NIGHTLY=skip: a dry run; needs root
+	@NIGHTLY=$(NIGHTLY) tools/release
+
 install: all ## into DESTDIR and PREFIX (/usr/local)
 	@meson configure build -Dprefix=$(PREFIX)
 	@DESTDIR=$(DESTDIR) meson install -C build
@@ -143,5 +148,5 @@ build-static/build.ninja: | setup-build
 build-fuzz/build.ninja: | setup-fuzz
 	CC=clang meson setup build-fuzz -Dfuzz=true -Dtests=disabled -Dman=disabled
 
-setup-build setup-test setup-bench setup-lint setup-fuzz setup-deb setup-rpm setup-clean-room: setup-%:
+setup-build setup-test setup-bench setup-lint setup-fuzz setup-deb setup-rpm setup-release setup-clean-room: setup-%:
 	@$(SETUP) $*
