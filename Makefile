@@ -14,8 +14,8 @@ RELEASE := -Dbuildtype=release -Doptimization=2 -Db_sanitize=none -Db_lundef=tru
 STATIC := $(RELEASE) -Dman=disabled -Dpython=disabled -Dserve=disabled -Dotlp=disabled --prefer-static \
 	-Ddefault_library=static -Dc_link_args="-static -s"
 
-.PHONY: all run dev static portable check test test-slow test-vm nightly nightly-races nightly-vm nightly-portable test-fleet test-page judge clean-room bench lint lint-analyzer format fuzz deb rpm dist release install clean help
-.PHONY: setup-build setup-test setup-bench setup-lint setup-fuzz setup-deb setup-rpm setup-release setup-clean-room
+.PHONY: all run dev static portable book check test test-slow test-vm nightly nightly-races nightly-vm nightly-portable test-fleet test-page judge clean-room bench lint lint-analyzer format fuzz deb rpm dist release install clean help
+.PHONY: setup-build setup-book setup-test setup-bench setup-lint setup-fuzz setup-deb setup-rpm setup-release setup-clean-room
 
 all: build/build.ninja ## optimised build: build/uncore
 	@ninja -C build
@@ -33,6 +33,9 @@ static: build-static/build.ninja ## one file for Linux without glibc; without se
 
 portable: setup-clean-room ## one file for Linux with glibc 2.31 or later: build-portable/uncore; built in a minimal Debian 11; needs root
 	@tools/portable
+
+book: setup-book ## the documentation as pages that need no network: build/book/index.html
+	@tools/book build/book
 
 check: build-check/build.ninja ## after each edit: unit tests without sanitizers, data files, style: seconds
 	@tools/run-tests build-check --suite unit --suite style
@@ -58,11 +61,12 @@ test-fleet: all dev ## a real Prometheus over exporters: rates, alerts, dashboar
 	@tests/fleet/dashboard build/uncore build/fleet >&2
 	@tests/fleet/run build/uncore $(COUNT)
 
-test-page: all ## the live page of serve in Chromium, with axe; SHOTS=DIR keeps pictures; gets packages from npm
+test-page: all book ## the live page of serve, and the book, in Chromium, with axe; SHOTS=DIR keeps pictures; gets packages from npm
 	@tools/setup browser
 	@mkdir -p build/page && cp tests/web/package*.json build/page
 	@if (cd build/page && npm ci --silent); then \
-		NODE_PATH=build/page/node_modules node tests/web/page.js build/uncore $(if $(SHOTS),--screenshots $(SHOTS)); \
+		NODE_PATH=build/page/node_modules node tests/web/page.js build/uncore $(if $(SHOTS),--screenshots $(SHOTS)) && \
+		NODE_PATH=build/page/node_modules node tests/web/book.js build/book $(if $(SHOTS),--screenshots $(SHOTS)); \
 	else \
 		echo "npm gives no packages: the page is not tested" >&2; echo "0 passed, 0 failed, 1 skipped"; \
 	fi
@@ -148,5 +152,5 @@ build-static/build.ninja: | setup-build
 build-fuzz/build.ninja: | setup-fuzz
 	CC=clang meson setup build-fuzz -Dfuzz=true -Dtests=disabled -Dman=disabled
 
-setup-build setup-test setup-bench setup-lint setup-fuzz setup-deb setup-rpm setup-release setup-clean-room: setup-%:
+setup-build setup-book setup-test setup-bench setup-lint setup-fuzz setup-deb setup-rpm setup-release setup-clean-room: setup-%:
 	@$(SETUP) $*

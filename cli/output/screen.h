@@ -94,7 +94,7 @@ void screen_sort(const struct screen *s, const struct screen_rows *rows, size_t 
 
 /* "machine", "socket", ... */
 const char *screen_kind_name(enum screen_kind kind);
-/* The views and lines as a document for the pages: uncore-serve(1), SCREEN. NULL: out of
+/* The views and lines as a document for the pages: uncore-serve(8), SCREEN. NULL: out of
  * memory. */
 json_t *screen_document(const struct screen *s);
 
