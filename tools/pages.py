@@ -8,6 +8,8 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 # "uncore-stat(1)", in a man page "*uncore-stat*(1)".
 MANUAL = re.compile(r"(?<![\w/.-])[*_]?((?:lib)?uncore(?:-[a-z]+)*)[*_]?\(([1-8])\)")
+# In a man page, and in messages: "docs/guests.md".
+DOCS = re.compile(r"(?<![a-z/.-])docs/[a-z0-9/-]+\.md")
 # In a man page: "KERNEL BUGS in *uncore-data*(5)", "see EVENTS below".
 SECTION = re.compile(r"\b([A-Z][A-Z]+(?:[ ,-]+[A-Z]+)*)\s+(?:in\s+\*([\w-]+)\*\((\d)\)|(?:below|above)\b)")
 LINK = re.compile(r"\]\(([^)\s]*)\)|^\[[^\]]+\]:\s+(\S+)|<(?:a|img)\b[^>]*?\b(?:href|src)=\"([^\"]*)\"", re.M)

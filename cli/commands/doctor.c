@@ -224,7 +224,8 @@ int cmd_doctor(struct cli *cli, int argc, char **argv)
 		return cli_fail(cli, err);
 	put_findings(cli, output, &text);
 	if (!output && !cli->root && !uncore_is_simulated(cli->u))
-		buffer_puts(&text, "\nFor a bug report, attach the file that this writes: "
+		buffer_puts(&text, "\nEach finding is explained: man uncore-reasons\n"
+				   "For a bug report, attach the file that this writes: "
 				   "uncore snapshot machine.txt\n");
 	status = writer_print(&text);
 	return status ? status : verdict(cli->u);

@@ -185,6 +185,7 @@ int guess_explain(const char *word)
 		buffer_printf(&text, "%s:", meanings[i].word);
 		buffer_wrap(&text, 4, text_columns(), meanings[i].meaning);
 	}
-	buffer_puts(&text, "The manual has more: man uncore, section QUALITY\n");
+	buffer_puts(&text,
+		    "The manual has more: man uncore, section QUALITY; man uncore-reasons\n");
 	return writer_print(&text);
 }
