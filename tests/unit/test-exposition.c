@@ -2,6 +2,7 @@
 /* From rows, as a monitor gives them, to the lines that Prometheus reads. The form of the lines is that of
  * https://prometheus.io/docs/instrumenting/exposition_formats/ and of OpenMetrics 1.0. */
 #include "serve/exposition.h"
+#include "serve/who.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -177,6 +178,50 @@ static void assert_line(const char *text, const char *line)
 
 	snprintf(whole, sizeof(whole), "\n%s\n", line);
 	assert_contains(text, whole);
+}
+
+/* The families of another process keep their names, labels and values; in OpenMetrics the name of a
+ * counter has no "_total". */
+static void sums_of_who(void **state)
+{
+	static const char sums[] =
+		"# HELP uncore_who_memory_bytes_total Bytes moved.\n"
+		"# TYPE uncore_who_memory_bytes_total counter\n"
+		"uncore_who_memory_bytes_total{kind=\"other\"} 1.5\n"
+		"uncore_who_memory_bytes_total{process=\"a } \\\"b\\\\\",pid=\"7\"} 4e+09\n"
+		"# HELP uncore_who_without_group Keys.\n"
+		"# TYPE uncore_who_without_group gauge\n"
+		"uncore_who_without_group 3\n";
+	struct serve_who who = {0};
+	struct exposition_self self = {.who = &who};
+	struct series_set set = {0};
+	struct buffer plain = {0}, open = {0}, ended = {0};
+
+	(void)state;
+	buffer_puts(&who.text, sums);
+	exposition_put(&plain, false, false, &set, NULL, &self);
+	exposition_put(&open, true, false, &set, NULL, &self);
+	assert_contains(plain.data,
+			"# TYPE uncore_who_memory_bytes_total counter\n"
+			"uncore_who_memory_bytes_total{kind=\"other\"} 1.5\n"
+			"uncore_who_memory_bytes_total{process=\"a } \\\"b\\\\\",pid=\"7\"} "
+			"4000000000\n");
+	assert_contains(open.data, "# HELP uncore_who_memory_bytes Bytes moved.\n"
+				   "# TYPE uncore_who_memory_bytes counter\n"
+				   "# UNIT uncore_who_memory_bytes bytes\n"
+				   "uncore_who_memory_bytes_total{kind=\"other\"} 1.5\n");
+	assert_line(open.data, "uncore_who_without_group 3");
+	assert_line(plain.data, "uncore_who_up 1");
+	who.ended = true;
+	who.text.len = 0;
+	*who.text.data = '\0';
+	exposition_put(&ended, false, false, &set, NULL, &self);
+	assert_line(ended.data, "uncore_who_up 0");
+	assert_null(strstr(ended.data, "uncore_who_memory"));
+	buffer_free(&who.text);
+	buffer_free(&plain);
+	buffer_free(&open);
+	buffer_free(&ended);
 }
 
 /* ---- sums ------------------------------------------------------------------------------------- */
@@ -675,6 +720,7 @@ int main(void)
 		cmocka_unit_test(problems_and_one_second),
 		cmocka_unit_test(nothing_before_the_first_interval),
 		cmocka_unit_test(devices_of_ports),
+		cmocka_unit_test(sums_of_who),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
