@@ -450,6 +450,11 @@ const struct uncore_device *uncore_device_at(const struct uncore *u, size_t i);
  * segments. -EBUSY: not scanned. */
 int uncore_device_find(struct uncore *u, const char *name, const struct uncore_device **out);
 
+/* Reads the present speed and width of all links again: a link that is idle may be slow to save
+ * power. A device that sleeps is not woken, and its link stays as it was. Ceilings of rows, which
+ * are planned, do not change. */
+void uncore_device_update_links(struct uncore *u);
+
 /* Writes the data on this machine's root ports that only root can read to
  * /var/lib/uncore/root-buses.yaml below the root, where a scan by any user finds it; *file is
  * that path, a constant. Neither the directory nor the file may be a symbolic link. The file is

@@ -695,6 +695,12 @@ const struct uncore_device *uncore_device_at(const struct uncore *u, size_t i)
 	return &u->pci.devices[i].shown;
 }
 
+void uncore_device_update_links(struct uncore *u)
+{
+	if (unc_machine_pci(u) == 0)
+		unc_pci_read_links(&u->pci);
+}
+
 size_t uncore_device_pmu_count(const struct uncore_device *d)
 {
 	return unc_device(d)->pmu_count;

@@ -35,6 +35,7 @@
 #define OTLP_NS (60 * NS_PER_S) /* OpenTelemetry's default */
 #define CLOSE_SECONDS 10
 #define BLOCKED_NS (10 * NS_PER_S) /* beyond three intervals */
+#define LINKS_NS (15 * NS_PER_S)   /* between two readings of the speeds of links */
 #define LISTEN "127.0.0.1:9065"    /* no other exporter: Prometheus' list begins at 9100 */
 
 /* A file for the textfile collector of node_exporter. */
@@ -60,6 +61,7 @@ struct serve {
 	struct serve_who who;
 	struct live *live;
 	struct health health;
+	uint64_t links_ns; /* when the speeds of links were read */
 	const struct uncore_monitor *monitor;
 	bool running;
 	struct buffer machine;
@@ -232,6 +234,15 @@ static void add_short_sample(void *context)
 		live_add_short_sample(s->live, s->monitor);
 }
 
+/* A link that was idle when the process started may have been slow to save power. */
+static void update_links(struct serve *s, uint64_t now_ns)
+{
+	if (!s->series.has_ports || now_ns < s->links_ns + LINKS_NS)
+		return;
+	uncore_device_update_links(s->cli->u);
+	s->links_ns = now_ns;
+}
+
 static int add_window(void *context, const struct frame *f)
 {
 	struct serve *s = context;
@@ -250,6 +261,7 @@ static int add_window(void *context, const struct frame *f)
 	if (status)
 		return status;
 	series_add(&s->series, s->cli->u, sample, real ? s->o.request.when.interval_ns : 0);
+	update_links(s, f->monotonic_ns);
 	publish(s);
 	if (s->http) {
 		live_add_short_sample(s->live, s->monitor);

@@ -198,6 +198,34 @@ static double read_speed(const struct unc_device *d, const char *file)
 	return speed;
 }
 
+static void read_link(struct unc_device *device)
+{
+	struct uncore_device *d = &device->shown;
+
+	d->width = (unsigned)read_number(device, "current_link_width", MOST_LANES, 0);
+	d->speed = read_speed(device, "current_link_speed");
+	d->link_rate = rate_of(d->speed, d->width);
+}
+
+/* Reading the link of a device that sleeps would wake it, or give nonsense. */
+static bool sleeps(const struct unc_device *d)
+{
+	char *text = NULL;
+	bool suspended;
+
+	unc_root_read_line(d->pci->root, FILE_OF(d, "power/runtime_status"), &text);
+	suspended = text && strcmp(text, "suspended") == 0;
+	free(text);
+	return suspended;
+}
+
+void unc_pci_read_links(struct unc_pci *p)
+{
+	for (size_t i = 0; i < p->count; i++)
+		if (p->devices[i].shown.max_width && !sleeps(&p->devices[i]))
+			read_link(&p->devices[i]);
+}
+
 static void read_device(struct unc_device *device)
 {
 	const struct unc_topology *t = device->pci->topology;
@@ -224,11 +252,9 @@ static void read_device(struct unc_device *device)
 	if (d->socket < 0 && t->socket_count == 1 && !t->offline_count && !t->unplaced)
 		d->socket = t->sockets[0];
 	d->rc = d->rc_socket = d->index = -1;
-	d->width = (unsigned)read_number(device, "current_link_width", MOST_LANES, 0);
+	read_link(device);
 	d->max_width = (unsigned)read_number(device, "max_link_width", MOST_LANES, 0);
-	d->speed = read_speed(device, "current_link_speed");
 	d->max_speed = read_speed(device, "max_link_speed");
-	d->link_rate = rate_of(d->speed, d->width);
 	d->max_rate = rate_of(d->max_speed, d->max_width);
 }
 

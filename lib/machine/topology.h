@@ -213,6 +213,9 @@ bool unc_pci_parse_bus(const char *text, uint64_t *first);
 /* The device with this address; NULL if there is none. */
 const struct unc_device *unc_pci_device(const struct unc_pci *p, uint64_t address);
 
+/* Reads the present speed and width of all links again, but of devices that sleep. */
+void unc_pci_read_links(struct unc_pci *p);
+
 /* Finds a device by its address ("0000:17:00.0", "17:00.0") or by one of the kernel's names
  * ("nvme0"). Returns -ENOENT, or -EINVAL if devices of two segments have this address. */
 int unc_pci_find(const struct unc_pci *p, const char *name, const struct uncore_device **out,

@@ -272,6 +272,23 @@ counted() {
 	! grep uncore_pcie_device text || fail 'devices without series of ports'
 }
 
+@test "the rate of a link follows the link, which is slow while it is idle" {
+	local link=machine/sys/devices/pci0003:00/0003:00:00.0/current_link_speed name
+
+	name='uncore_pcie_link_bytes_per_second{port="0003:00:00.0"}'
+	unpack "$MACHINES/nvidia-t410-2socket.txt" machine
+	sed "s|^machine:.*|machine: $PWD/machine|" "$UNCORE_SOURCE_ROOT/data/sim/t410.yaml" >sim.yaml
+	echo '2.5 GT/s PCIe' >$link
+	chmod -R a+rX "$BATS_TEST_TMPDIR"
+	serve --source "sim:$PWD/sim.yaml,step=15s" serve --listen unix:socket -I 50ms pcie
+	scrape wait "$address" 2 >text
+	[ "$(scrape value "$name" <text)" = 4000000000 ] || fail "$(<text)"
+	echo '32.0 GT/s PCIe' >$link
+	scrape wait "$address" $(($(scrape value uncore_intervals_total <text) + 3)) >text
+	[ "$(scrape value "$name" <text)" = 63015384615.3846 ] || fail "$(scrape value "$name" <text)"
+	stop TERM
+}
+
 @test "a metric that cannot be counted has no sample, but a coverage of 0" {
 	cat >sim.yaml <<-END
 		sim: refused

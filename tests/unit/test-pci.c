@@ -252,6 +252,31 @@ static void link_rates(void **state)
 	assert_true(isnan(device(m, "0000:01:00.0")->link_rate));
 }
 
+/* A link gets faster when there is traffic. That of a device that sleeps is not read. */
+static void links_that_change(void **state)
+{
+	struct machine *m = *state;
+
+	put_link(m, "0000:00:00.0", "2.5 GT/s PCIe\n", "16\n");
+	put(m, "0000:00:00.0", "max_link_width", "16\n");
+	put(m, "0000:00:00.0", "power/runtime_status", "active\n");
+	put_link(m, "0000:01:00.0", "8.0 GT/s PCIe\n", "4\n");
+	put(m, "0000:01:00.0", "max_link_width", "4\n");
+	put(m, "0000:01:00.0", "power/runtime_status", "suspended\n");
+	read_machine(m);
+	assert_close(device(m, "0000:00:00.0")->link_rate, 4e9);
+	put_link(m, "0000:00:00.0", "32.0 GT/s PCIe\n", "8\n");
+	put_link(m, "0000:01:00.0", "Unknown\n", "63\n");
+	unc_pci_read_links(&m->pci);
+	assert_close(device(m, "0000:00:00.0")->speed, 32);
+	assert_int_equal(device(m, "0000:00:00.0")->width, 8);
+	assert_close(device(m, "0000:00:00.0")->link_rate, 2048e9 / 65);
+	assert_close(device(m, "0000:01:00.0")->link_rate, 256e9 / 65);
+	put(m, "0000:01:00.0", "power/runtime_status", "active\n");
+	unc_pci_read_links(&m->pci);
+	assert_true(isnan(device(m, "0000:01:00.0")->link_rate));
+}
+
 static void put_most(const struct machine *m, const char *device, const char *speed,
 		     const char *width)
 {
@@ -474,6 +499,7 @@ int main(void)
 		TEST(names_of_other_buses),
 		TEST(unknown_is_unknown),
 		TEST(link_rates),
+		TEST(links_that_change),
 		TEST(a_link_at_its_best),
 		TEST(addresses_in_their_order),
 		TEST(a_switch_below_a_root_port),
