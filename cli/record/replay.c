@@ -435,6 +435,26 @@ static int read_interval(struct replay *r)
 	return err;
 }
 
+/* PMUs that the source has made are in no snapshot: of registers, and of groups of resctrl. Only the
+ * values in the file are left of them. */
+static int refuse_made_pmus(struct recording *file, const char *path)
+{
+	char *source = NULL;
+	int err = recording_meta(file, "source", &source), status = CLI_OK;
+	bool made = source && (strncmp(source, "regs:", 5) == 0 || strcmp(source, "resctrl") == 0);
+
+	if (err)
+		status = cli_failure(CLI_RUNTIME, "%s", file->error);
+	else if (made)
+		status = cli_failure(CLI_UNAVAILABLE,
+				     "%s: recordings of %s cannot be computed again; the recorded "
+				     "values are in its view samples: sqlite3 -header %s "
+				     "'SELECT time, name, pmu, value, unit, quality FROM samples'",
+				     path, source, path);
+	free(source);
+	return status;
+}
+
 static int set_source(struct replay *r, struct uncore *u)
 {
 	struct recording *file = &r->file->recording;
@@ -585,6 +605,8 @@ int replay_open(struct replay **out, struct uncore *u, const char *spec,
 		status = parse_time(f, "begin", part->begin, &f->begin_ns);
 	if (!status && part->end)
 		status = parse_time(f, "end", part->end, &f->end_ns);
+	if (!status)
+		status = refuse_made_pmus(&f->recording, path);
 	if (!status)
 		status = set_source(r, u);
 	if (!status && part->region)

@@ -416,6 +416,10 @@ fly() {
 	[ "$status" -eq 0 ] || fail "$stderr"
 	is a.uncore 'SELECT count(*), end FROM tick, session' '71|complete'
 	is a.uncore 'SELECT count(*) = 70 * (SELECT count(*) FROM row) FROM samples' 1
+	# The block is in no snapshot.
+	expect 3 "$UNCORE" report a.uncore
+	[[ $stderr == *'a.uncore: recordings of regs:demo/block.yaml cannot be computed again'*'FROM samples'* ]] || fail "$stderr"
+	eval "$(sed -n "s/.*: \(sqlite3 .*\)/\1/p" <<<"$stderr")" | grep -q 'demo.bandwidth.*B/s|measured' || fail 'the sentence'"'"'s command'
 }
 
 @test "the flight recorder writes the time before a burst, at a condition" {
