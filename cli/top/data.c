@@ -54,13 +54,15 @@ static void begin(struct top_data *d)
 }
 
 /* A sample that covers several seconds is the value of each of them; of several samples in a second
- * it has the mean. */
+ * it has the mean, and the worst quality. */
 static void keep(struct top_data *d, size_t i, uint64_t slot)
 {
 	const struct uncore_row *row = uncore_sample_row(d->sample, i);
 	float *now = &d->values[place(d, i, slot)], value = (float)row->value;
+	unsigned char *quality = &d->qualities[place(d, i, slot)];
 
-	d->qualities[place(d, i, slot)] = (unsigned char)row->quality;
+	if (!d->mixed || row->quality > *quality)
+		*quality = (unsigned char)row->quality;
 	if (d->mixed) {
 		if (isfinite(value))
 			*now = isfinite(*now) ? *now + (value - *now) / (float)(d->mixed + 1)

@@ -264,6 +264,28 @@ static void several_readings_in_a_second(void **state)
 	end(&t);
 }
 
+static void a_second_keeps_the_worst_quality_of_its_readings(void **state)
+{
+	struct stage t;
+	size_t suspect = 0;
+
+	(void)state;
+	begin(&t, "sim:t410,step=250ms", READS);
+	for (int i = 0; i < 16; i++) {
+		assert_int_equal(uncore_monitor_read(t.m, t.s), 0);
+		if (i == 4) /* at 1.25 s */
+			((struct uncore_row *)(uintptr_t)uncore_sample_row(t.s, 0))->quality =
+				UNCORE_SUSPECT;
+		data_take(&t.view.data, t.u, t.s);
+	}
+	for (long ago = 1; ago <= 3; ago++) {
+		data_show(&t.view.data, ago);
+		suspect += data_row(&t.view.data, 0)->quality == UNCORE_SUSPECT;
+	}
+	assert_int_equal(suspect, 1);
+	end(&t);
+}
+
 /* More seconds than are kept: the ring turns, and what is older is gone. */
 static void back_in_time(void **state)
 {
@@ -674,6 +696,7 @@ int main(void)
 		cmocka_unit_test(closing_moves_the_cursor_up),
 		cmocka_unit_test(history_of_a_minute),
 		cmocka_unit_test(several_readings_in_a_second),
+		cmocka_unit_test(a_second_keeps_the_worst_quality_of_its_readings),
 		cmocka_unit_test(back_in_time),
 		cmocka_unit_test(history_is_bounded),
 		cmocka_unit_test(every_size),
