@@ -14,7 +14,7 @@ RELEASE := -Dbuildtype=release -Doptimization=2 -Db_sanitize=none -Db_lundef=tru
 STATIC := $(RELEASE) -Dman=disabled -Dpython=disabled -Dserve=disabled -Dotlp=disabled --prefer-static \
 	-Ddefault_library=static -Dc_link_args="-static -s"
 
-.PHONY: all run dev static portable book check test test-slow test-vm nightly nightly-races nightly-vm nightly-portable test-fleet test-page judge clean-room bench lint lint-analyzer format fuzz deb rpm dist release install clean help
+.PHONY: all run dev static portable book check test test-slow test-vm nightly nightly-races nightly-vm nightly-portable test-fleet test-image test-page judge clean-room bench lint lint-analyzer format fuzz deb rpm dist release install clean help
 .PHONY: setup-build setup-book setup-test setup-bench setup-lint setup-fuzz setup-deb setup-rpm setup-release setup-clean-room
 
 all: build/build.ninja ## optimised build: build/uncore
@@ -61,6 +61,10 @@ test-fleet: all dev ## a real Prometheus over exporters: rates, alerts, dashboar
 	@tests/fleet/dashboard build/uncore build/fleet >&2
 	@tests/fleet/run build/uncore $(COUNT)
 
+test-image: ## deploy/Containerfile, built and run by buildah from a minimal Debian (SUITE=trixie); ten minutes; needs root
+	@tools/setup image
+	@tests/fleet/image $(SUITE)
+
 test-page: all book ## the live page of serve, and the book, in Chromium, with axe; SHOTS=DIR keeps pictures; gets packages from npm
 	@tools/setup browser
 	@mkdir -p build/page && cp tests/web/package*.json build/page
@@ -78,7 +82,7 @@ judge: all ## formulas of perf, PCM and LIKWID, and perf's names of events: docs
 
 nightly: ## what takes hours: all with sanitizers, analyzer, every virtual machine, a fleet, 10^8 torn readings, judges, clean rooms, the portable command, fuzzing
 	@commit=$$(tools/release commit) && \
-		UNCORE_SANITIZE=all $(MAKE) -k FUZZ_SECONDS=600 test test-slow lint-analyzer test-page test-fleet judge nightly-races nightly-vm clean-room nightly-portable fuzz && \
+		UNCORE_SANITIZE=all $(MAKE) -k FUZZ_SECONDS=600 test test-slow lint-analyzer test-page test-fleet test-image judge nightly-races nightly-vm clean-room nightly-portable fuzz && \
 		tools/release proved "$$commit"
 
 nightly-races: build-dev/build.ninja
