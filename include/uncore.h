@@ -1069,14 +1069,14 @@ int uncore_groups_clean(struct uncore *u, bool dry, void (*found)(void *context,
 /* How many uncore_groups_new() could make now; else its error. Nothing is written. */
 int uncore_groups_most(struct uncore *u, size_t *most);
 
-/* ---- latency: loads sampled by AMD CPUs (IBS) -------------------------------------- */
+/* ---- latency: loads sampled by AMD CPUs (IBS) or Arm CPUs (SPE) --------------------- */
 
 /*
- * Instruction-based sampling tags one op in a million on each CPU. For a load that missed the
- * core's first data cache it reports the latency and the data source. The result is the
- * distribution of these sampled loads. It is NOT the average memory latency: hits, stores,
- * prefetches and device accesses are not in it. Latencies are in core clocks; the clock frequency
- * is not sampled.
+ * Instruction-based sampling, or Arm's statistical profiling, tags one op in a million on a CPU.
+ * For a load that missed the core's first data cache it reports the latency and the data source.
+ * The result is the distribution of these sampled loads. It is NOT the average memory latency:
+ * hits, stores, prefetches and device accesses are not in it. Latencies are in core clocks; the
+ * clock frequency is not sampled.
  */
 
 #define UNCORE_LATENCY_BINS 112
@@ -1092,7 +1092,7 @@ struct uncore_latency_row {
 	double mean;                 /* core clocks */
 	double p50, p90, p99;        /* core clocks: the largest latency of the percentile's bin */
 	const uint64_t *bins;        /* UNCORE_LATENCY_BINS numbers of samples */
-	enum uncore_quality quality; /* UNCORE_SAMPLED; UNCORE_PARTIAL: CPUs are missing */
+	enum uncore_quality quality; /* UNCORE_SAMPLED; UNCORE_PARTIAL: some are missing */
 	const char *reason;          /* NULL: sampled */
 };
 
@@ -1111,12 +1111,13 @@ struct uncore_latency_counts {
 
 /* Opens sampling on all CPUs, stopped. Needs the same permissions as counting. Latencies below
  * `least` core clocks (0: no limit) are left out, by the hardware if it can (128 to 2048; Zen 5
- * then samples only loads that missed the L3). -EINVAL: `least` is above 65535. -ENODEV: the
- * CPU or the kernel has no IBS. -EOPNOTSUPP: the root is not "/", or the source is a
- * simulation. -EBUSY: not scanned. */
+ * then samples only loads that missed the L3; SPE: up to 4095). -EINVAL: `least` is above 65535.
+ * -ENODEV: the CPU or the kernel has neither IBS nor SPE. -EOPNOTSUPP: the root is not "/", or
+ * the source is a simulation. -EBUSY: not scanned. */
 int uncore_latency_open(struct uncore_latency **out, struct uncore *u, unsigned least);
 /* Reads the samples of a file instead: `perf record -a -e ibs_op// --raw-samples`, from any AMD
- * machine. The rows are complete afterwards. -EBADMSG: not such a file. Others as above. */
+ * machine, or `perf record -a -e arm_spe_0/load_filter=1,ts_enable=1/`. The rows are complete
+ * afterwards. -EBADMSG: not such a file. Others as above. */
 int uncore_latency_open_file(struct uncore_latency **out, struct uncore *u, const char *path,
 			     unsigned least);
 
@@ -1181,6 +1182,8 @@ void uncore_latency_clear(struct uncore_latency *l);
 size_t uncore_latency_count(const struct uncore_latency *l);
 const struct uncore_latency_row *uncore_latency_at(const struct uncore_latency *l, size_t i);
 const struct uncore_latency_counts *uncore_latency_total(const struct uncore_latency *l);
+/* Which hardware sampled: "ibs" or "spe". */
+const char *uncore_latency_hardware(const struct uncore_latency *l);
 /* What the latencies are ("core clocks from ..."). */
 const char *uncore_latency_about(const struct uncore_latency *l);
 /* A remark on the selection of samples ("only loads that missed the L3"), or NULL. */

@@ -608,6 +608,11 @@ static int check_groups(struct uncore *u)
 	return unc_groups_check(u, add_finding);
 }
 
+static int check_sampled(struct uncore *u)
+{
+	return unc_sampled_check(u, add_finding);
+}
+
 static int check_memory(struct uncore *u)
 {
 	const struct uncore_memory *m = uncore_memory_get(u);
@@ -723,9 +728,9 @@ static int check_scan(struct uncore *u)
 
 /* In the order of the findings. */
 static int (*const checks[])(struct uncore *u) = {
-	check_permission, check_families,   check_driverless, check_broken_pmus,
-	check_ports,      check_links,      check_answers,    check_groups,
-	check_memory,     check_other_pmus, check_writers,    check_faults,
+	check_permission, check_families, check_driverless, check_broken_pmus, check_ports,
+	check_links,      check_answers,  check_groups,     check_sampled,     check_memory,
+	check_other_pmus, check_writers,  check_faults,
 };
 
 /* Takes no finding: its files have been read. */

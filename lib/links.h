@@ -21,5 +21,7 @@ int unc_links_check(struct uncore *u, unc_add_finding *add);
 
 /* The same for the groups of resctrl: groups.c. */
 int unc_groups_check(struct uncore *u, unc_add_finding *add);
+/* The same for what samples loads on Arm: sampled.c. */
+int unc_sampled_check(struct uncore *u, unc_add_finding *add);
 
 #endif

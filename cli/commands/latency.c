@@ -33,8 +33,7 @@ static const struct choice places[] = {
 static const struct cli_option options[] = {
 	{"ibs", NULL, "Sample loads with AMD's IBS, and print their distribution", 0, 1,
 	 OPTION_FLAG, AT(ibs)},
-	{"spe", NULL, "The same from a recording of Arm's SPE, see --input", 0, 1, OPTION_FLAG,
-	 AT(spe)},
+	{"spe", NULL, "The same with Arm's SPE", 0, 1, OPTION_FLAG, AT(spe)},
 	{"min-latency", "CYCLES", "With --ibs: only latencies of CYCLES or more", 0, 1,
 	 OPTION_COUNT, AT(least)},
 	{"input", "FILE", "With --ibs: samples of perf record -e ibs_op// --raw-samples", 0, 1,
@@ -95,9 +94,6 @@ static void check(void *into, struct argp_state *state)
 	struct latency_options *o = into;
 	const struct output *output = o->stat.print.output;
 
-	if (o->spe && !o->input)
-		argp_error(state, "--spe needs --input: SPE is read from recordings only, see "
-				  "uncore-latency(1)");
 	o->ibs = o->ibs || o->spe;
 	if (!o->ibs && (o->least || o->input))
 		argp_error(state, "--min-latency and --input need --ibs or --spe");
@@ -160,7 +156,7 @@ static void put_head(const struct latency_run *r, struct buffer *to)
 	put_missing(to, "invalid records", c->broken);
 	if (c->coverage < 1)
 		buffer_printf(
-			to, "sampled for %.3g %% of the time only: another program uses IBS, too\n",
+			to, "sampled for %.3g %% of the time only: another program samples, too\n",
 			c->coverage * 100);
 	if (note)
 		buffer_printf(to, "%s\n", note);
@@ -373,7 +369,7 @@ static int print_window(struct latency_run *r, uint64_t now)
 {
 	const char *input = r->o->input;
 
-	r->source = input ? input : "ibs";
+	r->source = input ? input : uncore_latency_hardware(r->samples);
 	r->time = input ? NAN : (double)(now - r->begin_ns) / 1e9;
 	r->seconds = input ? NAN : (double)(now - r->window_ns) / 1e9;
 	r->keys = 0;
@@ -478,9 +474,15 @@ int cmd_latency(struct cli *cli, int argc, char **argv)
 		status = run(cli, &o);
 	else if (!status)
 		status = stat_run(cli, &o.stat);
-	for (size_t i = 0; !o.ibs && status == CLI_UNAVAILABLE && i < uncore_pmu_count(cli->u); i++)
-		if (strcmp(uncore_pmu_name(uncore_pmu_at(cli->u, i)), "ibs_op") == 0)
-			cli_error("for the latencies of sampled loads use: uncore latency --ibs");
+	for (size_t i = 0; !o.ibs && status == CLI_UNAVAILABLE && i < uncore_pmu_count(cli->u);
+	     i++) {
+		const char *name = uncore_pmu_name(uncore_pmu_at(cli->u, i));
+		bool spe = strcmp(name, "arm_spe_0") == 0;
+
+		if (spe || strcmp(name, "ibs_op") == 0)
+			cli_error("for the latencies of sampled loads use: uncore latency --%s",
+				  spe ? "spe" : "ibs");
+	}
 	free(o.stat.request.queries);
 	return status;
 }

@@ -210,7 +210,7 @@ static int add_sample(struct unc_ibs *ibs, const struct unc_ibs_layout *layout, 
 	return add_op(ibs, &op, &load);
 }
 
-/* ---- what SPE has written, in recordings ---- */
+/* ---- what SPE has written ---- */
 
 /* Records that perf itself adds: linux tools/lib/perf/include/perf/event.h. */
 enum { RECORD_AUXTRACE = 71, RECORD_TIME_CONV = 79 };
@@ -222,63 +222,68 @@ struct auxtrace {
 	uint32_t cpu, reserved;
 };
 
-/* How a timer's ticks become perf's time; `mult` 0: not known. */
-struct clock {
-	uint64_t shift, mult, zero;
-};
-
-static uint64_t time_of(const struct clock *c, uint64_t ticks)
-{
-	uint64_t whole = ticks >> c->shift;
-	uint64_t part = ticks & ((UINT64_C(1) << c->shift) - 1);
-
-	return c->zero + whole * c->mult + (part * c->mult >> c->shift);
-}
-
-static int add_spe_record(struct unc_ibs *ibs, struct unc_spe_record *r, const struct clock *clock)
+static int add_spe_record(struct unc_ibs *ibs, const struct unc_spe_record *r)
 {
 	struct uncore_latency_counts *c = &ibs->counts;
 
 	c->samples++;
 	c->loads += r->load;
 	c->unusable += r->load && r->miss && !r->latency;
-	if (!r->load || !r->miss || !r->latency)
-		return 0;
-	r->of.time = r->timed && clock->mult ? time_of(clock, r->of.time) : UINT64_MAX;
-	if (ibs->tasks && r->of.tid >= 0)
-		r->of.pid = unc_tasks_process(ibs->tasks, r->of.tid);
-	if (r->of.pid >= 0)
-		r->of.has |= UNC_LOAD_TASK;
-	return unc_ibs_add_load(ibs, &r->of);
+	return r->load && r->miss && r->latency ? unc_ibs_add_load(ibs, &r->of) : 0;
 }
 
-static int add_auxtrace(struct unc_ibs *ibs, const struct unc_ibs_layout *layout,
-			const struct clock *clock, const char *record, size_t size)
+/* Adds packets of a CPU or, without one, of a thread. */
+static int add_packets(struct unc_ibs *ibs, uint64_t midr, const struct auxtrace *of,
+		       const char *at, size_t left)
 {
-	const char *at = record + sizeof(struct perf_event_header) + sizeof(struct auxtrace);
-	size_t left = size - (size_t)(at - record), used;
 	bool broken = false;
-	struct auxtrace a;
 	int ret = 0;
 
-	memcpy(&a, record + sizeof(struct perf_event_header), sizeof(a));
 	ibs->spe = true;
 	while (left && ret == 0) {
 		struct unc_spe_record r;
+		size_t used = unc_spe_take(at, left, midr, &r);
 
-		used = unc_spe_take(at, left, layout->midr, &r);
 		if (used == 0)
 			break;
 		ibs->counts.broken += r.broken && !broken; /* once for all bytes in a row */
 		broken = r.broken;
-		if (!r.context)
-			r.of.tid = a.tid;
-		if (!broken)
-			ret = add_spe_record(ibs, &r, clock);
+		if (!broken) {
+			unc_trace_place(&ibs->trace, ibs->tasks, of->cpu, of->tid, &r);
+			ret = add_spe_record(ibs, &r);
+		}
 		at += used;
 		left -= used;
 	}
 	return ret;
+}
+
+static int add_auxtrace(struct unc_ibs *ibs, const struct unc_ibs_layout *layout,
+			const char *record, size_t size)
+{
+	const char *at = record + sizeof(struct perf_event_header) + sizeof(struct auxtrace);
+	struct auxtrace a;
+
+	memcpy(&a, record + sizeof(struct perf_event_header), sizeof(a));
+	return add_packets(ibs, layout->midr, &a, at, size - (size_t)(at - record));
+}
+
+/* What the kernel says of packets that it has written; in its ring they are behind the record. */
+static int add_aux(struct unc_ibs *ibs, const struct unc_ibs_layout *layout, const char *payload)
+{
+	uint64_t size = word_at(payload, 1), flags = word_at(payload, 2);
+	const char *bytes;
+
+	ibs->trace.truncated += (flags & (PERF_AUX_FLAG_TRUNCATED | PERF_AUX_FLAG_PARTIAL)) != 0;
+	ibs->counts.lost += flags & PERF_AUX_FLAG_TRUNCATED;
+	ibs->trace.collided += (flags & PERF_AUX_FLAG_COLLISION) != 0;
+	if (!layout->aux)
+		return 0;
+	bytes = unc_trace_take(&ibs->trace, layout->aux, word_at(payload, 0), size);
+	if (!bytes)
+		return 0;
+	return add_packets(ibs, layout->midr, &(struct auxtrace){.cpu = layout->aux->cpu}, bytes,
+			   (size_t)size);
 }
 
 /* Takes the next record's header, and the size of the record with the data behind it. */
@@ -302,50 +307,81 @@ static int next_record(const char *at, size_t left, struct perf_event_header *h,
 	return 0;
 }
 
+/* Where the fields at the end of a record are; 0: it has none such. */
+struct ends {
+	size_t size, task, time, cpu; /* bytes from the record's end */
+};
+
+static struct ends find_ends(const struct unc_ibs_layout *layout)
+{
+	struct ends ends = {0};
+
+	for (size_t i = sizeof(end_fields) / sizeof(*end_fields); layout->all && i > 0; i--) {
+		uint64_t field = layout->type & end_fields[i - 1];
+
+		ends.size += field ? sizeof(uint64_t) : 0;
+		if (field == PERF_SAMPLE_TID)
+			ends.task = ends.size;
+		else if (field == PERF_SAMPLE_TIME)
+			ends.time = ends.size;
+		else if (field == PERF_SAMPLE_CPU)
+			ends.cpu = ends.size;
+	}
+	return ends;
+}
+
+static int add_task_record(struct unc_ibs *ibs, const struct unc_ibs_layout *layout,
+			   const struct ends *ends, const struct perf_event_header *h,
+			   const char *at)
+{
+	uint64_t time = ends->time ? word_at(at + h->size - ends->time, 0) : 0;
+	uint64_t cpu = ends->cpu ? (uint32_t)word_at(at + h->size - ends->cpu, 0) : UINT32_MAX;
+	int task[2] = {-1, -1};
+	int ret;
+
+	if (ends->task)
+		memcpy(task, at + h->size - ends->task, sizeof(task));
+	ret = unc_tasks_add(ibs->tasks, h, at + sizeof(*h), h->size - sizeof(*h) - ends->size,
+			    time);
+	if (ret == 0 && layout->spe && ends->time)
+		ret = unc_trace_switch(&ibs->trace, h, at + sizeof(*h), task, time, (uint32_t)cpu);
+	return ret;
+}
+
 int unc_ibs_add_tasks(struct unc_ibs *ibs, const struct unc_ibs_layout *layout, const void *records,
 		      size_t size, struct unc_error *e)
 {
+	const struct ends ends = find_ends(layout);
 	const char *at = records;
 	struct perf_event_header h;
-	size_t end_size = 0, time_at = 0, whole;
+	size_t whole;
 	int ret = 0;
 
-	for (size_t i = 0; layout->all && i < sizeof(end_fields) / sizeof(*end_fields); i++) {
-		if (end_fields[i] == PERF_SAMPLE_TIME)
-			time_at = end_size;
-		end_size += layout->type & end_fields[i] ? sizeof(uint64_t) : 0;
-	}
+	ibs->trace.switched = layout->switches;
 	for (; size && ret == 0; at += whole, size -= whole) {
-		uint64_t time = 0;
-		size_t payload;
-
 		ret = next_record(at, size, &h, &whole, e);
 		if (ret < 0)
 			return ret;
-		payload = h.size - sizeof(h);
-		if (h.type == PERF_RECORD_SAMPLE || h.type == RECORD_AUXTRACE || payload < end_size)
-			continue;
-		if (end_size && layout->type & PERF_SAMPLE_TIME)
-			time = word_at(at + h.size - end_size + time_at, 0);
-		ret = unc_tasks_add(ibs->tasks, &h, at + sizeof(h), payload - end_size, time);
+		if (h.type != PERF_RECORD_SAMPLE && h.type != RECORD_AUXTRACE &&
+		    h.size - sizeof(h) >= ends.size)
+			ret = add_task_record(ibs, layout, &ends, &h, at);
 	}
 	return ret == -ENOMEM ? unc_nomem(e) : ret;
 }
 
-/* Records that only recordings of SPE have. */
-static int add_of_spe(struct unc_ibs *ibs, const struct unc_ibs_layout *layout, struct clock *clock,
+/* Records that only SPE has. */
+static int add_of_spe(struct unc_ibs *ibs, const struct unc_ibs_layout *layout,
 		      const struct perf_event_header *h, const char *at, size_t size)
 {
 	const char *payload = at + sizeof(*h);
 
 	if (h->type == RECORD_AUXTRACE && h->size >= sizeof(*h) + sizeof(struct auxtrace))
-		return add_auxtrace(ibs, layout, clock, at, size);
+		return add_auxtrace(ibs, layout, at, size);
 	if (h->type == RECORD_TIME_CONV && h->size >= sizeof(*h) + 24 && word_at(payload, 0) < 64)
-		*clock = (struct clock){word_at(payload, 0), word_at(payload, 1),
-					word_at(payload, 2)};
-	/* The kernel had no room for samples: the number is not known. */
+		ibs->trace.clock = (struct unc_clock){word_at(payload, 0), word_at(payload, 1),
+						      word_at(payload, 2)};
 	if (h->type == PERF_RECORD_AUX && h->size >= sizeof(*h) + 24)
-		ibs->counts.lost += word_at(payload, 2) & PERF_AUX_FLAG_TRUNCATED;
+		return add_aux(ibs, layout, payload);
 	return 0;
 }
 
@@ -354,7 +390,6 @@ static int add_records(struct unc_ibs *ibs, const struct unc_ibs_layout *layout,
 {
 	const char *at = records;
 	struct perf_event_header h;
-	struct clock clock = {0};
 	size_t whole;
 
 	for (; size; at += whole, size -= whole) {
@@ -371,7 +406,7 @@ static int add_records(struct unc_ibs *ibs, const struct unc_ibs_layout *layout,
 		else if (h.type == PERF_RECORD_THROTTLE)
 			ibs->counts.throttled++;
 		else if (layout->spe)
-			ret = add_of_spe(ibs, layout, &clock, &h, at, whole);
+			ret = add_of_spe(ibs, layout, &h, at, whole);
 		if (ret < 0)
 			return unc_nomem(e);
 	}
@@ -422,6 +457,10 @@ struct attr {
 	uint64_t config, period, sample_type, read_format, flags;
 };
 #define FLAG_SAMPLE_ID_ALL (UINT64_C(1) << 18)
+#define FLAG_CONTEXT_SWITCH (UINT64_C(1) << 26)
+#define END_FIELDS                                                                     \
+	(PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ID | PERF_SAMPLE_STREAM_ID | \
+	 PERF_SAMPLE_CPU | PERF_SAMPLE_IDENTIFIER)
 
 struct reader {
 	const char *bytes;
@@ -536,29 +575,38 @@ static int find_event(const struct reader *r, uint32_t type, struct unc_ibs_file
 	const struct section *s = &r->h.attrs;
 	uint64_t size = r->h.attr_size;
 	struct section ids = {0};
-	struct attr a = {0};
+	struct attr a = {0}, found = {0};
+	uint64_t found_at = 0, ends = UINT64_MAX;
+	bool differ = false;
 
 	if (size < sizeof(a) + sizeof(ids) || !is_inside(r, s) || s->size % size)
 		return broken(r, "its list of events makes no sense");
-	for (uint64_t at = 0; at < s->size; at += size) {
-		take(r, s->offset + at, &a, sizeof(a));
-		take(r, s->offset + at + size - sizeof(ids), &ids, sizeof(ids));
+	for (uint64_t at = s->size; at; at -= size) {
+		uint64_t set;
+
+		take(r, s->offset + at - size, &a, sizeof(a));
+		set = a.flags & FLAG_SAMPLE_ID_ALL ? a.sample_type & END_FIELDS : 0;
+		differ = differ || (ends != UINT64_MAX && set != ends);
+		ends = set;
+		out->layout.switches |= (a.flags & FLAG_CONTEXT_SWITCH) != 0;
 		if (a.type != type)
 			continue;
-		if (!is_inside(r, &ids))
-			return broken(r, "its list of events makes no sense");
-		if (s->size != size) {
-			out->layout.ids = r->bytes + ids.offset;
-			out->layout.id_count = ids.size / sizeof(uint64_t);
-		}
-		out->layout.all = a.flags & FLAG_SAMPLE_ID_ALL;
-		if (out->layout.spe) {
-			out->layout.type = a.sample_type;
-			return 0;
-		}
-		return find_raw(r, a.sample_type, &out->layout);
+		found = a;
+		found_at = s->offset + at - sizeof(ids);
 	}
-	return broken(r, "none of its events is one of ibs_op or arm_spe_0");
+	if (!found_at)
+		return broken(r, "none of its events is one of ibs_op or arm_spe_0");
+	take(r, found_at, &ids, sizeof(ids));
+	if (!is_inside(r, &ids))
+		return broken(r, "its list of events makes no sense");
+	if (s->size != size) {
+		out->layout.ids = r->bytes + ids.offset;
+		out->layout.id_count = ids.size / sizeof(uint64_t);
+	}
+	/* Where events differ, it is not known at which places the fields of a record are. */
+	out->layout.all = !differ && ends;
+	out->layout.type = found.sample_type;
+	return out->layout.spe ? 0 : find_raw(r, found.sample_type, &out->layout);
 }
 
 int unc_ibs_file_parse(struct unc_ibs_file *out, const void *bytes, size_t size,

@@ -8,6 +8,7 @@
 #define UNC_IBS_H
 
 #include "ibs/keys.h"
+#include "ibs/trace.h"
 #include "source/kernel/perf.h"
 
 /* The part of a sampled op that concerns memory. */
@@ -32,6 +33,7 @@ struct unc_ibs {
 	bool spe;                /* result: the samples are Arm's */
 	struct unc_tasks *tasks; /* NULL: */
 	struct unc_keys *keys;   /* sums by source only */
+	struct unc_trace trace;  /* of SPE; freed by unc_trace_finish() */
 	/* Results: */
 	struct uncore_latency_counts counts;
 	struct unc_ibs_sum {
@@ -50,7 +52,9 @@ struct unc_ibs_layout {
 	uint64_t type; /* PERF_SAMPLE_...: the fields of a sample */
 	bool spe;      /* no samples, but what Arm's SPE has written, by a CPU of this model: */
 	uint64_t midr; /* 0: not known */
-	bool all;      /* other records end with fields of a sample, too */
+	struct unc_trace_ring *aux; /* where the packets are; NULL: between the records */
+	bool all;                   /* other records end with fields of a sample, too */
+	bool switches;              /* switches between tasks are recorded */
 };
 
 /* Decodes an op. `raw` are the bytes of PERF_SAMPLE_RAW after their size. Returns -EBADMSG if they
@@ -85,36 +89,5 @@ int unc_ibs_file_parse(struct unc_ibs_file *out, const void *bytes, size_t size,
 		       struct unc_error *e);
 /* Parses a file and adds its samples. */
 int unc_ibs_file_read(struct unc_ibs *into, const char *path, struct unc_error *e);
-
-/* Sampling with ibs_op on this machine: for each CPU an event and a ring of records. */
-struct unc_ibs_rings {
-	struct unc_ibs_ring {
-		int fd;
-		struct perf_event_mmap_page *page; /* the ring follows it */
-		size_t bytes;                      /* size of the ring */
-		uint64_t head;                     /* the end of what is drained now */
-	} * items;
-	/* Samples have the fields of keys, and names and mappings are recorded, too. */
-	bool tasks;
-	size_t count, all;    /* CPUs that are sampled, and all CPUs */
-	struct unc_error why; /* why the first of the other CPUs is not sampled */
-	size_t page;
-	char *copy; /* the records of one ring, since they may wrap at its end */
-};
-
-/* Opens the event on each CPU of its PMU, stopped. `event` is borrowed for the call; its `cpu` is
- * ignored. `period`: ops (or cycles) from one sample to the next. `tasks`: as in the struct. Leaves
- * out a CPU that cannot be sampled. Returns -EACCES, -EMFILE, or another error if no CPU could be
- * opened. */
-int unc_ibs_rings_open(struct unc_ibs_rings *r, const struct unc_kernel_env *env,
-		       const struct uncore_counter *event, uint64_t period, bool tasks,
-		       struct unc_error *e);
-/* Also after a failed open, or for an all-zero struct. */
-void unc_ibs_rings_finish(struct unc_ibs_rings *r);
-int unc_ibs_rings_start(struct unc_ibs_rings *r, struct unc_error *e);
-/* Adds the samples since the last call, and frees their room in the rings. */
-int unc_ibs_rings_drain(struct unc_ibs_rings *r, struct unc_ibs *into, struct unc_error *e);
-/* The share of the time since the start during which the hardware sampled; NaN: not started. */
-double unc_ibs_rings_coverage(const struct unc_ibs_rings *r);
 
 #endif

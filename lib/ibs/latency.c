@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* struct uncore_latency: makes rows of loads that AMD's CPUs sample, or that were recorded; the
- * rings of samples. */
-#define _GNU_SOURCE
-#include "ibs/ibs.h"
-#include "object.h"
+/* struct uncore_latency: makes rows of loads that AMD's or Arm's CPUs sample, or that were
+ * recorded. */
+#include "ibs/rings.h"
+#include "ibs/sampler.h"
 
 #include <math.h>
-#include <sys/ioctl.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 /* Ops between two samples: a few thousand samples in a second on each CPU. */
 #define PERIOD 1000000u
@@ -22,7 +18,8 @@ struct uncore_latency {
 	bool l3_misses_only;
 	struct uncore_latency_row rows[UNC_IBS_SOURCES];
 	size_t count;
-	char reason[sizeof(struct unc_error) + 80]; /* why CPUs are missing; "": none is missing */
+	char missing[sizeof(struct unc_error) + 80]; /* why CPUs are missing; "": none is missing */
+	char reason[sizeof(struct unc_error) + 320]; /* why rows are partial; "": they are not */
 	char note[512];
 	/* With a key: */
 	struct unc_tasks tasks;
@@ -51,13 +48,32 @@ static double percentile(const struct unc_ibs_sum *sum, unsigned per_mille)
 	return percentile_of(counts, per_mille);
 }
 
-static void put_note(struct uncore_latency *l, uint64_t count, const char *what)
+static void append(char *to, size_t room, uint64_t count, const char *what)
 {
-	size_t used = strlen(l->note);
+	size_t used = strlen(to);
 
 	if (count)
-		snprintf(l->note + used, sizeof(l->note) - used, "%s%llu %s", used ? "; " : "",
+		snprintf(to + used, room - used, "%s%llu %s", used ? "; " : "",
 			 (unsigned long long)count, what);
+}
+
+static void put_note(struct uncore_latency *l, uint64_t count, const char *what)
+{
+	append(l->note, sizeof(l->note), count, what);
+}
+
+/* What the samples are not all of: CPUs, and packets that SPE could not write. */
+static void make_reason(struct uncore_latency *l)
+{
+	const struct unc_trace *t = &l->ibs.trace;
+
+	snprintf(l->reason, sizeof(l->reason), "%s", l->missing);
+	append(l->reason, sizeof(l->reason), t->truncated,
+	       "times samples were cut off, the buffer was full");
+	append(l->reason, sizeof(l->reason), t->collided,
+	       "times ops were not sampled, the sample before was not complete (collision)");
+	append(l->reason, sizeof(l->reason), t->gaps,
+	       "pieces of the buffer lost, the ring of records was full");
 }
 
 /* What the numbers leave out. */
@@ -76,8 +92,10 @@ static void make_note(struct uncore_latency *l)
 
 static void make_rows(struct uncore_latency *l)
 {
-	bool complete = l->reason[0] == '\0';
+	bool complete;
 
+	make_reason(l);
+	complete = l->reason[0] == '\0';
 	l->count = 0;
 	for (unsigned i = 0; i < UNC_IBS_SOURCES; i++) {
 		const struct unc_ibs_sum *sum = &l->ibs.sums[i];
@@ -247,6 +265,7 @@ void uncore_latency_free(struct uncore_latency *l)
 	if (!l)
 		return;
 	unc_ibs_rings_finish(&l->rings);
+	unc_trace_finish(&l->ibs.trace);
 	unc_tasks_finish(&l->tasks);
 	unc_keys_finish(&l->keys);
 	free(l->key_rows);
@@ -254,78 +273,85 @@ void uncore_latency_free(struct uncore_latency *l)
 	free(l);
 }
 
-/* Finds the PMU, or the reason why there is none. */
-static int find_pmu(struct uncore *u, const struct uncore_pmu **out)
+/* The hardware drops latencies up to this. */
+static unsigned below(unsigned least)
 {
-	const char *cpu = u->topology.cpu_model;
+	unsigned last = least ? least - 1 : 0;
 
+	return last < HARDWARE_MOST ? last : HARDWARE_MOST;
+}
+
+/* The terms of the event that this CPU and kernel have. */
+static void make_terms(struct uncore_latency *l, const struct unc_sampler *from, char *terms,
+		       size_t room)
+{
+	const struct unc_pmu_terms {
+		const char *name;
+		unsigned value;
+	} all[] = {
+		{"cnt_ctl", !from->spe},
+		{"ldlat", l->l3_misses_only ? below(l->ibs.least) : 0},
+		{"load_filter", from->spe},
+		{"ts_enable", from->spe},
+		{"min_latency", !from->spe                           ? 0
+				: l->ibs.least < UNC_SPE_LATENCY_MAX ? l->ibs.least
+								     : UNC_SPE_LATENCY_MAX},
+	};
+	size_t used = 0;
+
+	terms[0] = '\0';
+	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
+		if (all[i].value && unc_pmu_term(from->pmu, all[i].name))
+			used += (size_t)snprintf(terms + used, room - used, "%s%s=%u",
+						 used ? "," : "", all[i].name, all[i].value);
+}
+
+/* Finds the hardware, or the reason why there is none. */
+static int find_sampler(struct uncore *u, struct unc_sampler *out)
+{
 	if (u->sim || !unc_root_is_live(u->root))
 		return unc_fail(&u->error, EOPNOTSUPP,
 				"loads can be sampled on the running machine only, not on one that "
 				"is simulated or a directory: a recording can be read anywhere");
-	for (size_t i = 0; i < u->pmus.count; i++) {
-		*out = &u->pmus.items[i];
-		if (strcmp((*out)->name, "ibs_op") == 0 && !(*out)->broken)
-			return 0;
-	}
-	for (size_t i = 0; i < u->pmus.count; i++)
-		if (strncmp(u->pmus.items[i].name, "arm_spe_", 8) == 0)
-			return unc_fail(&u->error, EOPNOTSUPP,
-					"this CPU samples loads with SPE, which is read from "
-					"recordings only: perf record -a -e "
-					"arm_spe_0/load_filter=1,ts_enable=1/");
-	if (strncmp(cpu, "amd/", 4) != 0)
-		return unc_fail(&u->error, ENODEV,
-				"this CPU (%s) has no IBS: instruction-based sampling is AMD's",
-				cpu);
-	if (u->topology.guest[0])
-		return unc_fail(&u->error, ENODEV, "this CPU (%s) shows no IBS (no PMU ibs_op): %s",
-				cpu, u->topology.guest);
-	return unc_fail(&u->error, ENODEV,
-			"this CPU (%s) shows no IBS (no PMU ibs_op): it is switched off in the "
-			"firmware, or the kernel has been built without it; see 'dmesg | grep IBS'",
-			cpu);
+	return unc_sampler_find(u, out) ? unc_pmu_load(out->pmu) : unc_sampler_why(u, &u->error);
 }
 
 static int open_live(struct uncore_latency **out, struct uncore *u, const struct selection *s)
 {
 	const struct unc_kernel_env env = {.root = u->root, .topology = &u->topology};
-	unsigned below = s->least ? s->least - 1 : 0; /* the kernel drops latencies up to this */
 	struct unc_encoding encoding;
-	const struct uncore_pmu *pmu = NULL;
+	struct unc_sampler from = {0};
 	struct uncore_latency *l = NULL;
 	struct uncore_counter event;
-	char terms[64] = "";
+	char terms[96];
 	int ret = new_latency(&l, u, s);
 
 	if (!l)
 		return ret;
-	ret = find_pmu(u, &pmu);
-	if (ret == 0)
-		ret = unc_pmu_load(pmu);
+	ret = find_sampler(u, &from);
 	if (ret < 0)
 		goto fail;
-	/* Only the terms that this CPU and kernel have. */
-	if (below > HARDWARE_MOST)
-		below = HARDWARE_MOST;
-	l->l3_misses_only = below >= HARDWARE_LEAST && unc_pmu_term(pmu, "ldlat");
-	if (unc_pmu_term(pmu, "cnt_ctl"))
-		strcpy(terms, "cnt_ctl=1");
-	if (l->l3_misses_only)
-		snprintf(terms + strlen(terms), sizeof(terms) - strlen(terms), "%sldlat=%u",
-			 terms[0] ? "," : "", below);
-	ret = unc_pmu_encode(pmu, terms, &encoding, &u->error);
+	l->l3_misses_only =
+		!from.spe && below(s->least) >= HARDWARE_LEAST && unc_pmu_term(from.pmu, "ldlat");
+	make_terms(l, &from, terms, sizeof(terms));
+	ret = unc_pmu_encode(from.pmu, terms, &encoding, &u->error);
 	if (ret < 0)
 		goto fail;
-	event = (struct uncore_counter){.pmu = pmu, .event = terms};
+	event = (struct uncore_counter){.pmu = from.pmu, .event = terms};
 	memcpy(event.config, &encoding.config, sizeof(event.config));
 	l->tasks.live = true;
-	ret = unc_ibs_rings_open(&l->rings, &env, &event, PERIOD, l->ibs.keys != NULL, &u->error);
+	l->ibs.spe = from.spe;
+	l->rings.spe = from.spe;
+	l->rings.tasks = l->ibs.keys != NULL;
+	ret = unc_ibs_rings_open(&l->rings, &env, &event, PERIOD, &u->error);
 	if (ret < 0)
 		goto fail;
 	if (l->rings.count < l->rings.all)
-		snprintf(l->reason, sizeof(l->reason), "%zu of %zu CPUs left out: %s",
+		snprintf(l->missing, sizeof(l->missing), "%zu of %zu CPUs left out: %s",
 			 l->rings.all - l->rings.count, l->rings.all, l->rings.why.text);
+	else if (from.others)
+		snprintf(l->missing, sizeof(l->missing), "only the CPUs of %s: %zu PMUs of others",
+			 from.pmu->name, from.others);
 	*out = l;
 	return 0;
 fail:
@@ -389,6 +415,7 @@ void uncore_latency_clear(struct uncore_latency *l)
 {
 	memset(&l->ibs.counts, 0, sizeof(l->ibs.counts));
 	memset(l->ibs.sums, 0, sizeof(l->ibs.sums));
+	l->ibs.trace.truncated = l->ibs.trace.collided = l->ibs.trace.gaps = 0;
 	unc_keys_clear(&l->keys);
 	unc_tasks_trim(&l->tasks);
 	l->count = l->key_count = 0;
@@ -409,6 +436,11 @@ const struct uncore_latency_counts *uncore_latency_total(const struct uncore_lat
 	return &l->ibs.counts;
 }
 
+const char *uncore_latency_hardware(const struct uncore_latency *l)
+{
+	return l->ibs.spe ? "spe" : "ibs";
+}
+
 const char *uncore_latency_about(const struct uncore_latency *l)
 {
 	if (l->ibs.spe)
@@ -423,171 +455,4 @@ const char *uncore_latency_about(const struct uncore_latency *l)
 const char *uncore_latency_note(const struct uncore_latency *l)
 {
 	return l->note[0] ? l->note : NULL;
-}
-
-/* ---- ibs_op on each CPU: opened, mapped, drained ---- */
-
-/* Without further rights a user may lock 512 KiB plus a page for each CPU. */
-#define RING_BYTES ((size_t)512 << 10)
-#define RING_LEAST ((size_t)16 << 10)
-
-#define KEY_FIELDS (PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME)
-
-static int open_ring(struct unc_ibs_ring *ring, const struct unc_kernel_env *env,
-		     const struct uncore_counter *event, uint64_t period,
-		     const struct unc_ibs_rings *r, struct unc_error *e)
-{
-	union unc_perf_attr a;
-	size_t page = r->page;
-	void *at;
-	int err;
-
-	unc_perf_attr_init(&a, event);
-	a.is.sample_period = period;
-	a.is.sample_type = PERF_SAMPLE_RAW | (r->tasks ? KEY_FIELDS : 0);
-	/* Names, forks, and what is mapped to be executed: on the CPU where it happens. */
-	a.is.comm = a.is.comm_exec = a.is.task = a.is.mmap = a.is.mmap2 = r->tasks;
-	a.is.sample_id_all = r->tasks;
-	a.is.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
-	a.is.disabled = 1;
-	a.is.watermark = 1;
-	a.is.wakeup_watermark = (uint32_t)RING_BYTES; /* no program waits for a wake-up */
-	*ring = (struct unc_ibs_ring){.fd = unc_perf_open(&a, event->cpu, -1)};
-	if (ring->fd < 0) {
-		unc_kernel_why(env, event, ring->fd, e);
-		return ring->fd;
-	}
-	/* Tries the largest ring that this user may lock. */
-	for (ring->bytes = RING_BYTES; ring->bytes >= RING_LEAST; ring->bytes /= 2) {
-		at = mmap(NULL, page + ring->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, ring->fd,
-			  0);
-		if (at != MAP_FAILED) {
-			ring->page = at;
-			return 0;
-		}
-		if (errno != EPERM && errno != ENOMEM)
-			break;
-	}
-	err = errno;
-	close(ring->fd);
-	return unc_fail(e, err,
-			"%s on CPU %d: no memory for the samples may be locked (%s): "
-			"sudo sysctl kernel.perf_event_mlock_kb=516 is the usual limit",
-			event->pmu->name, event->cpu, unc_errno_text(err));
-}
-
-int unc_ibs_rings_open(struct unc_ibs_rings *r, const struct unc_kernel_env *env,
-		       const struct uncore_counter *event, uint64_t period, bool tasks,
-		       struct unc_error *e)
-{
-	const struct unc_cpulist *cpus = &event->pmu->cpus;
-	struct uncore_counter one = *event;
-	bool final = false; /* other CPUs would be refused for the same reason */
-	int ret = 0;
-
-	*r = (struct unc_ibs_rings){
-		.page = (size_t)sysconf(_SC_PAGESIZE),
-		.tasks = tasks,
-		.all = cpus->count,
-		.items = calloc(cpus->count + 1, sizeof(*r->items)),
-		.copy = malloc(RING_BYTES),
-	};
-	if (!r->items || !r->copy)
-		return unc_nomem(e);
-	for (size_t i = 0; i < cpus->count && !final; i++) {
-		struct unc_error why;
-
-		one.cpu = cpus->ids[i];
-		ret = open_ring(&r->items[r->count], env, &one, period, r, &why);
-		final = ret == -EACCES || ret == -EPERM || ret == -EMFILE || ret == -ENFILE;
-		if (ret == 0)
-			r->count++;
-		else if (!r->why.text[0] || final)
-			r->why = why;
-	}
-	if (final || r->count == 0)
-		return unc_fail(e, ret ? -ret : ENODEV, "%s",
-				r->why.text[0] ? r->why.text : "ibs_op has no CPU to sample on");
-	return 0;
-}
-
-void unc_ibs_rings_finish(struct unc_ibs_rings *r)
-{
-	for (size_t i = 0; i < r->count; i++) {
-		munmap(r->items[i].page, r->page + r->items[i].bytes);
-		close(r->items[i].fd);
-	}
-	free(r->items);
-	free(r->copy);
-}
-
-int unc_ibs_rings_start(struct unc_ibs_rings *r, struct unc_error *e)
-{
-	for (size_t i = 0; i < r->count; i++)
-		if (ioctl(r->items[i].fd, PERF_EVENT_IOC_ENABLE, 0) < 0)
-			return unc_fail(e, errno, "sampling cannot be started: %s",
-					unc_errno_text(errno));
-	return 0;
-}
-
-/* Copies the records up to the head of the ring, since they may wrap at its end. */
-static int copy_records(struct unc_ibs_rings *r, const struct unc_ibs_ring *ring, size_t *size,
-			struct unc_error *e)
-{
-	const char *data = (const char *)ring->page + r->page;
-	size_t begin = (size_t)(ring->page->data_tail % ring->bytes), first;
-
-	*size = (size_t)(ring->head - ring->page->data_tail);
-	if (*size > ring->bytes)
-		return unc_fail(e, EBADMSG, "the kernel's ring of samples has %zu bytes in %zu",
-				*size, ring->bytes);
-	first = *size < ring->bytes - begin ? *size : ring->bytes - begin;
-	memcpy(r->copy, data + begin, first);
-	memcpy(r->copy + first, data, *size - first);
-	return 0;
-}
-
-int unc_ibs_rings_drain(struct unc_ibs_rings *r, struct unc_ibs *into, struct unc_error *e)
-{
-	const struct unc_ibs_layout layout = {
-		.skip = r->tasks ? 3 * sizeof(uint64_t) : 0,
-		.type = r->tasks ? KEY_FIELDS : 0,
-		.all = r->tasks,
-	};
-	size_t size;
-	int ret = 0;
-
-	for (size_t i = 0; i < r->count; i++)
-		r->items[i].head = __atomic_load_n(&r->items[i].page->data_head, __ATOMIC_ACQUIRE);
-	/* Names first: another CPU may have recorded them. */
-	for (size_t i = 0; i < r->count && r->tasks && ret == 0; i++) {
-		ret = copy_records(r, &r->items[i], &size, e);
-		if (ret == 0)
-			ret = unc_ibs_add_tasks(into, &layout, r->copy, size, e);
-	}
-	for (size_t i = 0; i < r->count && ret == 0; i++) {
-		struct unc_ibs_ring *ring = &r->items[i];
-
-		ret = copy_records(r, ring, &size, e);
-		if (ret < 0)
-			break;
-		__atomic_store_n(&ring->page->data_tail, ring->head, __ATOMIC_RELEASE);
-		ret = unc_ibs_add(into, &layout, r->copy, size, e);
-	}
-	return ret;
-}
-
-double unc_ibs_rings_coverage(const struct unc_ibs_rings *r)
-{
-	double enabled = 0, running = 0;
-
-	for (size_t i = 0; i < r->count; i++) {
-		uint64_t words[3]; /* value, time enabled, time running */
-
-		if (read(r->items[i].fd, words, sizeof(words)) != (ssize_t)sizeof(words))
-			continue;
-		enabled += (double)words[1];
-		running += (double)words[2];
-	}
-	return enabled > 0 ? running / enabled : NAN;
 }

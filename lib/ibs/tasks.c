@@ -321,11 +321,32 @@ const char *unc_tasks_name(struct unc_tasks *t, int tid, uint64_t time)
 	return e ? e->name : "";
 }
 
+/* A thread that ran before, from the line "Tgid:" of its status. */
+static int read_process(const struct unc_tasks *t, int tid)
+{
+	const char *line, *at;
+	char *text = NULL;
+	uint64_t pid = 0;
+
+	if (unc_root_read(t->root, UNC_PATH("proc/%d/status", tid), &text) == 0 &&
+	    (line = strstr(text, "\nTgid:"))) {
+		at = line + 6;
+		at += strspn(at, " \t");
+		unc_take_digits(&at, 10, 9, &pid);
+	}
+	free(text);
+	return pid ? (int)pid : -1;
+}
+
 int unc_tasks_process(struct unc_tasks *t, int tid)
 {
-	const struct unc_task *task = find_task(t, tid);
+	struct unc_task *task = find_task(t, tid);
 
-	return tid == 0 ? 0 : task ? task->pid : -1;
+	if (tid == 0)
+		return 0;
+	if (t->live && !task && (task = make_task(t, tid)))
+		task->pid = read_process(t, tid);
+	return task ? task->pid : -1;
 }
 
 bool unc_tasks_map(struct unc_tasks *t, int pid, uint64_t address, uint64_t time, uint32_t *object,

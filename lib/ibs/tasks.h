@@ -62,7 +62,7 @@ void unc_tasks_trim(struct unc_tasks *t);
 /* The name of a thread (of the process, if it is the first one); "" if it is not known. Borrowed
  * until the next call. */
 const char *unc_tasks_name(struct unc_tasks *t, int tid, uint64_t time);
-/* The process of a thread that a record has named; -1: not known. */
+/* The process of a thread that a record has named, or that runs; -1: not known. */
 int unc_tasks_process(struct unc_tasks *t, int tid);
 /* What is mapped at the address: the object's number and the place in it. False: not known. */
 bool unc_tasks_map(struct unc_tasks *t, int pid, uint64_t address, uint64_t time, uint32_t *object,

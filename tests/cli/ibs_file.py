@@ -64,21 +64,22 @@ def text(string):
     return struct.pack("<I", len(data)) + data
 
 
-def attribute(kind, sample_type):
+def attribute(kind, sample_type, flags=0):
     """A perf_event_attr of 128 bytes; period 1,000,000, by micro-ops; disabled, with sample_id_all."""
-    words = [kind | 128 << 32, 1 << 19, 1000000, sample_type, 0, 1 | 1 << 18]
+    words = [kind | 128 << 32, 1 << 19, 1000000, sample_type, 0, 1 | 1 << 18 | flags]
     return struct.pack("<6Q", *words) + b"\0" * 80
 
 
-def perf_data(path, cpu, records, sample_type=RAW, others=()):
+def perf_data(path, cpu, records, sample_type=RAW, others=(), flags=0):
     """Writes the file. `others`: types of further events; every event's id is 100 plus its place. `cpu` may also be
-    the MIDR of an Arm CPU, "0x...", whose samples are those of SPE."""
+    the MIDR of an Arm CPU, "0x...", whose samples are those of SPE. `flags`: of the events' attributes."""
     is_arm = cpu.startswith("0x")
     family, model, caps = (0, 0, 0) if is_arm else CPUS[cpu]
     kinds = [SPE if is_arm else OP, *others]
     ids = b"".join(struct.pack("<Q", 100 + i) for i in range(len(kinds)))
     attrs_at = 104 + len(ids)
-    attrs = b"".join(attribute(kind, sample_type) + struct.pack("<QQ", 104 + 8 * i, 8) for i, kind in enumerate(kinds))
+    attrs = b"".join(attribute(kind, sample_type, flags) + struct.pack("<QQ", 104 + 8 * i, 8)
+                     for i, kind in enumerate(kinds))
     data_at = attrs_at + len(attrs)
     data = b"".join(records)
     mappings = struct.pack("<I", 3) + b"".join(struct.pack("<I", n) + text(name) for n, name in

@@ -91,8 +91,36 @@ record() {
 @test "loads of Arm's SPE: those of a made recording, and as perf has them" {
 	cd "$BATS_TEST_TMPDIR"
 	helper check-spe
-	refuses 2 "$UNCORE" latency --spe
-	says '--spe needs --input'
+}
+
+@test "loads of Arm's SPE while they are sampled: rings that go round, switches, what has no room, who may" {
+	cd "$BATS_TEST_TMPDIR"
+	UNCORE_EMULATE_SPE=$UNCORE_BUILD_ROOT/tests/emulate-spe.so helper check-spe
+}
+
+@test "doctor says why there is no SPE" {
+	local root=$BATS_TEST_TMPDIR/arm event_source=sys/bus/event_source/devices
+
+	mkdir -p "$root"/{proc,$event_source,sys/devices/system/cpu/vulnerabilities}
+	printf 'processor\t: 0\nCPU implementer\t: 0x41\nCPU part\t: 0xd4f\n' >"$root/proc/cpuinfo"
+	echo 0 >"$root/sys/devices/system/cpu/online"
+	expect 0 "$UNCORE" --root "$root" doctor
+	[[ ! $output =~ sampled ]] || fail 'nothing says that the CPU has SPE'
+	mkdir -p "$root/sys/bus/platform/devices/arm,spe-v1"
+	expect 0 "$UNCORE" --root "$root" doctor
+	shows 'note +sampled loads' 'arm_spe_pmu is not loaded' 'fix: sudo modprobe arm_spe_pmu'
+	mkdir -p "$root/sys/module/arm_spe_pmu"
+	expect 0 "$UNCORE" --root "$root" doctor
+	shows 'note +sampled loads' 'has not accepted the hardware'
+	echo 'Mitigation: PTI' >"$root/sys/devices/system/cpu/vulnerabilities/meltdown"
+	expect 0 "$UNCORE" --root "$root" doctor
+	shows 'note +sampled loads' 'KPTI' 'kpti=off'
+	mkdir "$root/$event_source/arm_spe_0"
+	echo 9 >"$root/$event_source/arm_spe_0/type"
+	expect 0 "$UNCORE" --root "$root" doctor
+	shows 'ok       sampled loads: arm_spe_0 samples loads on 1 CPU: uncore latency --spe'
+	refuses 3 "$UNCORE" --root "$root" latency
+	says 'uncore latency --spe'
 }
 
 @test "keys as text and CSV: goldens" {

@@ -2,6 +2,7 @@
 """Recordings of Arm's SPE, byte by byte as perf writes them: packets of the Arm Architecture Reference Manual, in
 perf's records of trace data."""
 
+import pathlib
 import random
 import struct
 
@@ -10,6 +11,9 @@ import ibs_file as f
 N1, UNKNOWN = "0x00000000413fd0c1", "0x00000000c00fac30"  # the latter says nothing that is known of data sources
 SAMPLE_TYPE = f.IDENTIFIER | f.IP | f.TID | f.TIME | f.CPU
 AUXTRACE_INFO, AUXTRACE, TIME_CONV, AUX = 70, 71, 79, 11
+ITRACE_START, SWITCH, SWITCH_CPU_WIDE = 12, 14, 15
+NO_CPU = 0xFFFFFFFF
+SWITCHES = 1 << 26  # of an event's attributes
 SOURCES = {0x8: "L2 cache", 0x9: "another core", 0xA: "L3 or a core of the same cluster", 0xB: "system cache",
            0xC: "cache of another cluster", 0xD: "another socket, cache or memory", 0xE: "local memory"}
 
@@ -40,6 +44,22 @@ def auxtrace(data, tid=-1, cpu=0):
     """The record, and the data behind it."""
     data += b"\0" * (-len(data) % 8)
     return f.record(AUXTRACE, struct.pack("<QQQIiII", len(data), 0, 0, cpu, tid, cpu, 0), 0) + data
+
+
+def switch(before, after, time, cpu, out=False):
+    """A record of a CPU's switch from one (pid, tid) to another: as the one leaves, or as the other begins."""
+    this, other = (before, after) if out else (after, before)
+    return f.record(SWITCH_CPU_WIDE, struct.pack("<iiiiQQ", *other, *this, time, cpu), 1 << 13 if out else 0)
+
+
+def started(task, time, cpu):
+    """Who ran when the trace began."""
+    return f.record(ITRACE_START, struct.pack("<iiiiQQ", *task, *task, time, cpu), 0)
+
+
+def with_id(data):
+    """The record with an event's id at its end, too."""
+    return data[:6] + struct.pack("<H", len(data) + 8) + data[8:] + struct.pack("<Q", 100)
 
 
 def head():
@@ -74,3 +94,65 @@ def loads(library, inode, offset, count=2000):
     half = len(data) // 2
     return [*records, auxtrace(data), f.record(AUX, struct.pack("<QQQ", 0, half, 1) + struct.pack(
         "<iiQQQ", 0, 0, 10**9, 0, 100), 0)], truth
+
+
+# ---- sampling, with spe.c ----
+
+FORMATS = {"ts_enable": "config:0", "pa_enable": "config:1", "pct_enable": "config:2", "jitter": "config:16",
+           "branch_filter": "config:32", "load_filter": "config:33", "store_filter": "config:34",
+           "event_filter": "config1:0-63", "min_latency": "config2:0-11"}
+READER, WORKER, OTHER = (5000000, 5000000), (5000000, 5000002), (5000001, 5000001)  # no process has these numbers
+NAMES = {READER: "reader", WORKER: "worker", OTHER: "other"}
+
+
+def ns(ticks):
+    """perf's time of a tick."""
+    return 1000 + 40 * ticks
+
+
+def tree(top, cpus, midr=N1):
+    """The files of a machine with SPE."""
+    device = pathlib.Path(top, "sys/bus/event_source/devices/arm_spe_0")
+    for name, text in {"type": "77", "cpumask": ",".join(map(str, cpus)), "caps/min_interval": "256",
+                       "caps/count_size": "12", **{f"format/{n}": bits for n, bits in FORMATS.items()}}.items():
+        (device / name).parent.mkdir(parents=True, exist_ok=True)
+        (device / name).write_text(text + "\n", encoding="ascii")
+    for cpu in cpus:
+        path = pathlib.Path(top, f"sys/devices/system/cpu/cpu{cpu}/regs/identification/midr_el1")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(midr + "\n", encoding="ascii")
+
+
+def entry(kind, data=b"", flags=0):
+    return struct.pack("<III", kind, flags, len(data)) + data
+
+
+def named(task, cpu):
+    """COMM as the kernel writes it beside SPE."""
+    data = NAMES[task].encode().ljust(16, b"\0")
+    return entry(0, f.record(f.COMM, struct.pack("<ii", *task) + data + struct.pack("<iiQQ", *task, 0, cpu), 0))
+
+
+def live(top, cpus, stops=8, loads_of_a_stop=600, flags=0, big=None):
+    """What the kernel writes on each CPU at each stop, and what the loads are. Tasks take turns; only switches say
+    whose a load is. `big`: at this stop, ten times as many loads on the first CPU, which have no room."""
+    dice, truth = random.Random(21), []
+    for cpu in cpus:
+        out = b"".join(named(task, cpu) for task in NAMES) if cpu == cpus[0] else b""
+        task, ticks = dice.choice(list(NAMES)), 1
+        out += entry(0, started(task, ns(0), cpu))
+        for stop in range(stops):
+            data, records = b"", b""
+            for _ in range(loads_of_a_stop * (10 if stop == big and cpu == cpus[0] else 1)):
+                ticks += 1
+                source, latency = dice.choice(list(SOURCES)), dice.randrange(10, 2000)
+                data += sampled(0x401000, 0x7F0000000008, latency, source, 0xE, time=ticks, padding=ticks % 3)
+                truth.append({"tid": task[1], "thread": NAMES[task], "latency": latency, "source": SOURCES[source]})
+                if dice.random() < 0.05:
+                    after = dice.choice(list(NAMES))
+                    records += entry(0, switch(task, after, ns(ticks) + 1, cpu, out=True))
+                    records += entry(0, switch(task, after, ns(ticks) + 2, cpu))
+                    task = after
+            out += records + entry(1, data + b"\0" * (-len(data) % 8), flags) + entry(2)
+        pathlib.Path(top, str(cpu)).write_bytes(out)
+    return truth

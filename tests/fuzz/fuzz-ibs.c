@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A recording of perf, or, behind a byte that says what stands before the raw data of a sample, records. */
+/* A recording of perf, or, behind a byte that says what stands before the raw data of a sample, records. With a byte from 128 on these
+ * are records beside a ring with packets of SPE, which is their first 4096 bytes. */
 #include "ibs/ibs.h"
 
 #include <stdint.h>
@@ -43,6 +44,35 @@ static void check(const struct unc_ibs *ibs)
 	require(used == c->used && c->used + c->unusable <= c->loads && c->loads <= c->samples);
 }
 
+/* What the kernel writes while SPE samples; sizes and places come from the records. */
+static void add_live(struct unc_ibs *ibs, const uint8_t *bytes, size_t size)
+{
+	enum { RING = 4096 };
+	char ring[RING] = {0}, copy[RING];
+	struct unc_trace_ring aux = {.bytes = ring, .size = RING, .cpu = 3, .copy = copy};
+	const struct unc_ibs_layout layout = {.spe = true,
+					      .midr = 0x413fd0c1,
+					      .all = true,
+					      .type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
+						      PERF_SAMPLE_CPU,
+					      .switches = true,
+					      .aux = &aux};
+	size_t in_ring = size < RING ? size : RING;
+	uint8_t *records = malloc(size - in_ring + 1);
+	struct unc_error e;
+
+	if (!records)
+		return;
+	memcpy(ring, bytes, in_ring);
+	memcpy(records, bytes + in_ring, size - in_ring);
+	ibs->trace.clock = (struct unc_clock){1, 80, 1000};
+	unc_ibs_add_tasks(ibs, &layout, records, size - in_ring, &e);
+	unc_ibs_add(ibs, &layout, records, size - in_ring, &e);
+	unc_trace_trim(&ibs->trace);
+	check(ibs);
+	free(records);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct unc_tasks tasks = {0};
@@ -62,6 +92,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		unc_ibs_add_tasks(&ibs, &file.layout, file.records, file.size, &e);
 		unc_ibs_add(&ibs, &file.layout, file.records, file.size, &e);
 		check(&ibs);
+	} else if (copy[0] >= 128) {
+		add_live(&ibs, copy + 1, size - 1);
 	} else {
 		const struct unc_ibs_layout layout = {.skip = copy[0] % 64};
 		uint8_t *records = realloc(copy, size);
@@ -72,6 +104,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	unc_keys_finish(&keys);
 	unc_tasks_finish(&tasks);
+	unc_trace_finish(&ibs.trace);
 	free(copy);
 	return 0;
 }

@@ -16,7 +16,7 @@
 #include <cmocka.h>
 
 #include "helpers.h"
-#include "ibs/ibs.h"
+#include "ibs/rings.h"
 #include "object.h"
 
 #define ZEN4 (1u << 11)
@@ -316,7 +316,7 @@ static void a_ring_for_each_cpu(void **state)
 	for (size_t i = 0; i < u->pmus.count; i++)
 		if (strcmp(u->pmus.items[i].name, "software") == 0)
 			pmu.cpus = u->pmus.items[i].cpus;
-	ret = unc_ibs_rings_open(&rings, &env, &event, 20000, false, &e);
+	ret = unc_ibs_rings_open(&rings, &env, &event, 20000, &e);
 	if (ret < 0) {
 		unc_ibs_rings_finish(&rings);
 		uncore_free(u);
@@ -367,7 +367,8 @@ static void rings_say_who_runs(void **state)
 	for (size_t i = 0; i < u->pmus.count; i++)
 		if (strcmp(u->pmus.items[i].name, "software") == 0)
 			pmu.cpus = u->pmus.items[i].cpus;
-	ret = unc_ibs_rings_open(&rings, &env, &event, 1000000, true, &e);
+	rings.tasks = true;
+	ret = unc_ibs_rings_open(&rings, &env, &event, 1000000, &e);
 	if (ret == 0) {
 		assert_int_equal(unc_ibs_rings_start(&rings, &e), 0);
 		child = fork();
