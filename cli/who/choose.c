@@ -18,14 +18,14 @@
 #define SHARE_AT_FIRST 0.75
 #define SHARE_LATER 0.25
 
-bool key_is_busy(const struct key *key)
+bool key_is_busy(const struct who_key *key)
 {
 	if (key->own)
 		return key->cpu >= BUSY_OWN_CPU;
 	return !key->elsewhere && (key->cpu >= BUSY_CPU || key->faults >= BUSY_FAULTS);
 }
 
-static double known_rate(const struct key *key)
+static double known_rate(const struct who_key *key)
 {
 	return isnan(key->rate) ? -1 : key->slot >= 0 ? key->rate * CLEARLY_MORE : key->rate;
 }
@@ -33,7 +33,7 @@ static double known_rate(const struct key *key)
 /* What was measured longest ago first; of these, what uses most CPU time. */
 static int compare_turns(const void *a, const void *b)
 {
-	const struct key *x = *(struct key *const *)a, *y = *(struct key *const *)b;
+	const struct who_key *x = *(struct who_key *const *)a, *y = *(struct who_key *const *)b;
 
 	if (x->measured != y->measured)
 		return x->measured < y->measured ? -1 : 1;
@@ -45,14 +45,14 @@ static int compare_turns(const void *a, const void *b)
 /* What moved most first. */
 static int compare_rates(const void *a, const void *b)
 {
-	const struct key *x = *(struct key *const *)a, *y = *(struct key *const *)b;
+	const struct who_key *x = *(struct who_key *const *)a, *y = *(struct who_key *const *)b;
 	double p = known_rate(x), q = known_rate(y);
 
 	return p > q ? -1 : p < q ? 1 : compare_turns(a, b);
 }
 
 /* How many slots change hands in turn. */
-static size_t turns_of(struct key *const *busy, size_t count, size_t slots)
+static size_t turns_of(struct who_key *const *busy, size_t count, size_t slots)
 {
 	bool unknown = false;
 	size_t turns;
@@ -78,8 +78,8 @@ static int free_slot(bool *taken, size_t slots)
 
 /* Gives slots to the first `count` of the keys that are wanted. A key that has one keeps it, and so
  * does an idle one as long as no other needs it. */
-static void give_slots(struct key *keys, size_t key_count, struct key *const *wanted, size_t count,
-		       size_t slots)
+static void give_slots(struct who_key *keys, size_t key_count, struct who_key *const *wanted,
+		       size_t count, size_t slots)
 {
 	bool *taken = cli_realloc(NULL, slots, sizeof(*taken));
 	size_t left = slots - count;
@@ -90,7 +90,7 @@ static void give_slots(struct key *keys, size_t key_count, struct key *const *wa
 		if (wanted[i]->slot >= 0)
 			taken[wanted[i]->slot] = true;
 	for (size_t i = 0; i < key_count; i++) {
-		struct key *k = &keys[i];
+		struct who_key *k = &keys[i];
 		bool is_wanted = false;
 
 		for (size_t w = 0; w < count; w++)
@@ -108,9 +108,9 @@ static void give_slots(struct key *keys, size_t key_count, struct key *const *wa
 	free(taken);
 }
 
-void choose_slots(struct key *keys, size_t count, size_t slots)
+void choose_slots(struct who_key *keys, size_t count, size_t slots)
 {
-	struct key **busy = cli_realloc(NULL, count + 1, sizeof(*busy));
+	struct who_key **busy = cli_realloc(NULL, count + 1, sizeof(*busy));
 	size_t found = 0, kept, turns;
 
 	for (size_t i = 0; i < count; i++)

@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 /* A process, cgroup, unit, container, job or user. */
-struct key {
+struct who_key {
 	char *id, *label;
 	/* In the latest window: */
 	double cpu;    /* CPU time over time: 1 is a whole CPU */
@@ -24,11 +24,11 @@ struct key {
 };
 
 /* Whether it may move much: it uses a share of a CPU, or takes pages. */
-bool key_is_busy(const struct key *key);
+bool key_is_busy(const struct who_key *key);
 
 /* Decides which keys have the slots in the next interval: sets `slot` of the keys. The keys that
  * moved most keep theirs. If there are more busy keys than slots, the others have the rest in
  * turn. */
-void choose_slots(struct key *keys, size_t count, size_t slots);
+void choose_slots(struct who_key *keys, size_t count, size_t slots);
 
 #endif

@@ -352,7 +352,7 @@ static int dry_run(struct cli *cli, const struct who_options *o)
 		status = begin(&pool, -1);
 	table_init(&t, columns);
 	for (size_t i = 0; !status && i < slots; i++) {
-		const struct key *k = pool_owner(&pool, i);
+		const struct who_key *k = pool_owner(&pool, i);
 
 		table_cell(&t, "uncore-PID-%zu", i);
 		table_cell(&t, "%s", k ? k->label : "-");

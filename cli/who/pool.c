@@ -64,7 +64,7 @@ static void name_user(const struct pool *p, int pid, struct buffer *id, struct b
 /* The number of the key, which is added when it is new. */
 static size_t find_key(struct pool *p, const struct buffer *id, const struct buffer *label)
 {
-	struct key *k;
+	struct who_key *k;
 
 	for (size_t i = 0; i < p->key_count; i++)
 		if (strcmp(p->keys[i].id, id->data) == 0)
@@ -74,7 +74,7 @@ static size_t find_key(struct pool *p, const struct buffer *id, const struct buf
 		p->keys = cli_realloc(p->keys, p->key_room, sizeof(*p->keys));
 	}
 	k = &p->keys[p->key_count];
-	*k = (struct key){
+	*k = (struct who_key){
 		.id = cli_copy(id->data), .label = cli_copy(label->data), .slot = -1, .rate = NAN};
 	cli_clean(k->label, strlen(k->label), "");
 	return p->key_count++;
@@ -157,7 +157,7 @@ static void note_children(struct pool *p)
 
 static void add_process(struct pool *p, struct process *process)
 {
-	struct key *k;
+	struct who_key *k;
 
 	if (process->is_kernel)
 		return;
@@ -187,7 +187,7 @@ int pool_look(struct pool *p)
 		usage_look(p->usage, &p->tasks);
 	p->interval++;
 	for (size_t i = 0; i < p->key_count; i++) {
-		struct key *k = &p->keys[i];
+		struct who_key *k = &p->keys[i];
 
 		k->cpu = k->faults = 0;
 		k->processes = 0;
@@ -204,7 +204,7 @@ int pool_look(struct pool *p)
 
 void pool_measured(struct pool *p, size_t slot, double rate)
 {
-	struct key *k = p->owners[slot] == SIZE_MAX ? NULL : &p->keys[p->owners[slot]];
+	struct who_key *k = p->owners[slot] == SIZE_MAX ? NULL : &p->keys[p->owners[slot]];
 
 	if (!k)
 		return;
@@ -215,7 +215,7 @@ void pool_measured(struct pool *p, size_t slot, double rate)
 		k->joined = true; /* perhaps the group was removed */
 }
 
-const struct key *pool_owner(const struct pool *p, size_t slot)
+const struct who_key *pool_owner(const struct pool *p, size_t slot)
 {
 	return p->owners[slot] == SIZE_MAX ? NULL : &p->keys[p->owners[slot]];
 }

@@ -19,7 +19,7 @@ struct pool {
 	size_t *owners; /* the key of each slot; SIZE_MAX: none */
 	struct tasks tasks;
 	struct usage *usage; /* is read with them; NULL: is not */
-	struct key *keys;
+	struct who_key *keys;
 	size_t key_count, key_room;
 	uint64_t interval; /* the number of the present one, from 1 on */
 	size_t removed; /* groups that another program has removed, and that are not made again */
@@ -44,7 +44,7 @@ void pool_measured(struct pool *p, size_t slot, double rate);
 /* Gives the groups to keys for the next interval. An exit code. */
 int pool_assign(struct pool *p);
 /* The key that has the slot; NULL: none. */
-const struct key *pool_owner(const struct pool *p, size_t slot);
+const struct who_key *pool_owner(const struct pool *p, size_t slot);
 /* What had no group in the interval that has ended, before pool_assign(). */
 struct pool_rest pool_rest(const struct pool *p);
 

@@ -123,7 +123,7 @@ static void add_row(struct who *w, const struct frame *f, size_t index)
 {
 	const struct uncore_row *from = uncore_sample_row(f->sample, index);
 	int slot = slot_of(w, from);
-	const struct key *owner = slot < 0 ? NULL : pool_owner(&w->pool, (size_t)slot);
+	const struct who_key *owner = slot < 0 ? NULL : pool_owner(&w->pool, (size_t)slot);
 	struct uncore_row *row;
 
 	if (slot >= 0 && !*from->place->tasks)

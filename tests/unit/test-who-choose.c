@@ -14,7 +14,7 @@
 #define MOST 64
 
 struct world {
-	struct key keys[MOST];
+	struct who_key keys[MOST];
 	double rates[MOST]; /* what each really moves */
 	size_t count, slots;
 	uint64_t interval;
@@ -26,7 +26,7 @@ static struct world make(size_t count, size_t slots)
 
 	for (size_t i = 0; i < count; i++) {
 		w.rates[i] = (double)(i + 1);
-		w.keys[i] = (struct key){.cpu = 0.5, .processes = 1, .slot = -1, .rate = NAN};
+		w.keys[i] = (struct who_key){.cpu = 0.5, .processes = 1, .slot = -1, .rate = NAN};
 	}
 	return w;
 }
@@ -161,8 +161,9 @@ static void hysteresis(void **state)
 
 static void who_is_busy(void **state)
 {
-	const struct key idle = {.cpu = 0.001, .faults = 100, .processes = 1}, tick = {.cpu = 0.01},
-			 pages = {.faults = 3000}, elsewhere = {.cpu = 1, .elsewhere = true};
+	const struct who_key idle = {.cpu = 0.001, .faults = 100, .processes = 1},
+			     tick = {.cpu = 0.01}, pages = {.faults = 3000},
+			     elsewhere = {.cpu = 1, .elsewhere = true};
 
 	(void)state;
 	assert_false(key_is_busy(&idle));
@@ -188,7 +189,7 @@ static void keys_of_others(void **state)
 /* This process is hardly what anybody looks for. */
 static void its_own_key(void **state)
 {
-	struct key k = {.cpu = 0.05, .faults = 1e6, .own = true};
+	struct who_key k = {.cpu = 0.05, .faults = 1e6, .own = true};
 
 	(void)state;
 	assert_false(key_is_busy(&k));
