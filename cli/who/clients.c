@@ -73,8 +73,11 @@ static void parse_line(struct client *c, const char *name, size_t len, const cha
 		if (len <= skip || memcmp(name, counts[i].begin, skip) != 0)
 			continue;
 		e = engine_of(c, name + skip, len - skip);
-		if (e)
-			*(uint64_t *)((char *)e + counts[i].at) = strtoull(value, NULL, 10);
+		if (!e)
+			return;
+		*(uint64_t *)((char *)e + counts[i].at) = strtoull(value, NULL, 10);
+		e->has_time |= i == 0;
+		e->has_total |= i == 1;
 		return;
 	}
 	for (int i = 0; i < MEMORIES; i++)
@@ -107,6 +110,7 @@ bool client_parse(const char *text, struct client *into)
 		}
 		line += rest;
 	}
+	into->has_memory = has[RESIDENT] || has[OLDER] || has[TOTAL];
 	into->memory = has[RESIDENT] ? memory[RESIDENT]
 		       : has[OLDER]  ? memory[OLDER]
 				     : memory[TOTAL];
@@ -125,13 +129,20 @@ void client_compare(struct client *c, const struct client *old)
 	double seconds = (double)(c->at_ns - old->at_ns) / 1e9;
 
 	c->busy = 0;
+	c->has_busy = seconds > 0 && c->engine_count;
 	for (size_t i = 0; i < c->engine_count; i++) {
+		const struct engine none = {.has_total = false};
 		struct engine *e = &c->engines[i];
 		const struct engine *o = find_engine(old, e->name, strlen(e->name));
 		uint64_t busy_ns, cycles, total;
 
-		if (!o)
+		/* Some drivers leave out an engine that was never used: it has run since then. */
+		if (!o && !e->has_total)
+			o = &none;
+		if (!o || !(e->has_time || e->has_total)) {
+			c->has_busy = false;
 			continue;
+		}
 		busy_ns = keep_larger(&e->busy_ns, o->busy_ns);
 		cycles = keep_larger(&e->cycles, o->cycles);
 		total = keep_larger(&e->total_cycles, o->total_cycles);

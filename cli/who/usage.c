@@ -192,8 +192,10 @@ static void add_clients(struct usage *u)
 
 		if (!io)
 			continue;
-		io->used.has_gpu = true;
-		io->used.gpu_busy += c->busy;
+		io->used.gpu_clients++;
+		io->used.busy += c->has_busy;
+		io->used.memory += c->has_memory;
+		io->used.gpu_busy += c->has_busy ? c->busy : 0;
 		io->used.gpu_memory += c->memory;
 	}
 }

@@ -13,7 +13,8 @@ struct used {
 	bool denied;    /* they may not be read */
 	bool inherited; /* it has waited for processes whose last bytes are in it */
 	uint64_t read, written;
-	bool has_gpu;        /* it has a client of a GPU driver */
+	size_t gpu_clients;  /* of GPU drivers; of these, */
+	size_t busy, memory; /* those whose time, and those whose memory, is known */
 	double gpu_busy;     /* time of engines over time: 2 is two engines all the time */
 	uint64_t gpu_memory; /* bytes now */
 };
@@ -51,10 +52,12 @@ struct client {
 	struct engine {
 		char name[20];
 		uint64_t busy_ns, cycles, total_cycles;
+		bool has_time, has_total; /* busy_ns; total_cycles */
 	} engines[CLIENT_ENGINES];
 	size_t engine_count;
-	uint64_t memory; /* bytes */
-	double busy;     /* time of engines over time, since the look before */
+	bool has_memory, has_busy; /* the driver says so; and at the look before, too */
+	uint64_t memory;           /* bytes */
+	double busy;               /* time of engines over time, since the look before */
 };
 
 /* Reads the text of a file of fdinfo. False: it is of no client. Pure. */

@@ -42,7 +42,9 @@ static void add_process(struct who_sum *sum, const struct used *used)
 	sum->used.inherited |= used->inherited;
 	sum->used.read += used->read;
 	sum->used.written += used->written;
-	sum->used.has_gpu |= used->has_gpu;
+	sum->used.gpu_clients += used->gpu_clients;
+	sum->used.busy += used->busy;
+	sum->used.memory += used->memory;
 	sum->used.gpu_busy += used->gpu_busy;
 	sum->used.gpu_memory += used->gpu_memory;
 }
@@ -103,7 +105,8 @@ static void describe_others(const struct usage *u, struct who_sum *sum)
 
 /* ---- rows ---- */
 
-static void add_row(struct who *w, struct who_sum *sum, int query, double value)
+/* Values with a reason of their own are partial. */
+static struct uncore_row *add_row(struct who *w, struct who_sum *sum, int query, double value)
 {
 	size_t number = w->row_room + w->row_count; /* behind those of the sample */
 
@@ -131,6 +134,28 @@ static void add_row(struct who *w, struct who_sum *sum, int query, double value)
 				  : NULL,
 		.number = number,
 	};
+	return &w->rows[w->row_count - 1];
+}
+
+/* What the clients of GPUs have, of which some do not say it. */
+static void add_gpu(struct who *w, struct who_sum *sum, int query, double value, size_t known)
+{
+	static const char *const none[] = {
+		[BUSY] =
+			"no count at two readings: the client is new, or its driver has no time of engines",
+		[MEMORY] = "the driver does not say it"};
+	static const char *const some[] = {
+		[BUSY] =
+			"some clients have no count at two readings: they are new, or their driver has no "
+			"time of engines",
+		[MEMORY] = "the drivers of some clients do not say it"};
+	struct uncore_row *row = add_row(w, sum, query, known ? value : NAN);
+
+	sum->counted[query].instances = known;
+	if (known == sum->used.gpu_clients || *sum->reason)
+		return;
+	row->quality = known ? UNCORE_PARTIAL : UNCORE_UNAVAILABLE;
+	row->reason = known ? some[query] : none[query];
 }
 
 static void add_rate(struct who *w, struct who_sum *sum, int query, uint64_t bytes)
@@ -145,10 +170,10 @@ static void add_rows(struct who *w, struct who_sum *sum)
 {
 	add_rate(w, sum, READ, sum->used.read);
 	add_rate(w, sum, WRITTEN, sum->used.written);
-	if (!sum->used.has_gpu)
+	if (!sum->used.gpu_clients)
 		return;
-	add_row(w, sum, BUSY, sum->used.gpu_busy);
-	add_row(w, sum, MEMORY, (double)sum->used.gpu_memory);
+	add_gpu(w, sum, BUSY, sum->used.gpu_busy, sum->used.busy);
+	add_gpu(w, sum, MEMORY, (double)sum->used.gpu_memory, sum->used.memory);
 }
 
 /* Whether it used anything; or what has no key may have. */
@@ -156,7 +181,7 @@ static bool is_shown(const struct who_sum *sum)
 {
 	if (sum->place.role)
 		return sum->processes || *sum->reason;
-	return sum->used.read || sum->used.written || sum->used.has_gpu;
+	return sum->used.read || sum->used.written || sum->used.gpu_clients;
 }
 
 void who_add_used(struct who *w)

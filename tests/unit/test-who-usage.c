@@ -245,7 +245,29 @@ static void test_fdinfo(void **state)
 	c.engines[0].cycles += 300;
 	c.engines[0].total_cycles += 400;
 	client_compare(&c, &old);
+	assert_false(c.has_busy); /* at the same moment */
+	c.at_ns = old.at_ns + 1000000000;
+	c.engines[0].cycles = old.engines[0].cycles + 300;
+	c.engines[0].total_cycles = old.engines[0].total_cycles + 400;
+	client_compare(&c, &old);
+	assert_true(c.has_busy);
 	assert_float_equal(c.busy, 0.75, 1e-9);
+	/* The GPU's clock since the engine was first used is not known; without it, its time is. */
+	old.engine_count = 0;
+	client_compare(&c, &old);
+	assert_false(c.has_busy);
+	assert_true(client_parse("drm-client-id: 1\ndrm-engine-gfx: 500000000 ns\n", &c));
+	assert_false(c.has_memory);
+	assert_true(client_parse("drm-client-id: 1\n", &old));
+	c.at_ns = old.at_ns + 1000000000;
+	client_compare(&c, &old);
+	assert_true(c.has_busy);
+	assert_float_equal(c.busy, 0.5, 1e-9);
+	/* A driver that has no time of engines, and no memory. */
+	c = old;
+	c.at_ns = old.at_ns + 1000000000;
+	client_compare(&c, &old);
+	assert_false(c.has_busy || c.has_memory);
 	assert_false(client_parse("pos:\t0\nflags:\t02\n", &c));
 	assert_false(client_parse("drm-driver:\told\n", &c));
 	assert_false(client_parse("", &c));
@@ -271,9 +293,14 @@ static void test_shared_client(void **state)
 		assert_int_equal(symlink("/dev/dri/renderD128", path), 0);
 	}
 	look(&w);
-	assert_true(used_of(&w, 5).has_gpu);
+	assert_int_equal(used_of(&w, 5).gpu_clients, 1);
 	assert_int_equal(used_of(&w, 5).gpu_memory, 3 << 20);
-	assert_false(used_of(&w, 6).has_gpu);
+	assert_int_equal(used_of(&w, 6).gpu_clients, 0);
+	/* It has no difference yet: what it has used since it began is not known. */
+	assert_int_equal(used_of(&w, 5).busy, 0);
+	assert_int_equal(used_of(&w, 5).memory, 1);
+	look(&w);
+	assert_int_equal(used_of(&w, 5).busy, 1);
 	close_world(&w);
 }
 
