@@ -30,24 +30,41 @@ static void put_numbered(const char *text, const char *const labels[2], owner_pu
 		put(context, labels[1], open + 1, strcspn(open + 1, ")"));
 }
 
+static void put_key(const char *by, const char *text, owner_put *put, void *context)
+{
+	static const char *const process[] = {"process", "pid"}, *const user[] = {"user", "uid"};
+	const char *job = text + strcspn(text, "0123456789");
+
+	if (cli_same(by, "container"))
+		put_container(text, put, context);
+	else if (cli_same(by, "process"))
+		put_numbered(text, process, put, context);
+	else if (cli_same(by, "user"))
+		put_numbered(text, user, put, context);
+	else if (cli_same(by, "job"))
+		put(context, "slurm_job", job, strlen(job));
+	else
+		put(context, by, text, strlen(text));
+}
+
+/* Where several keys would have the same labels, the pool has put "[ID]" behind the text. */
 void owner_labels(const char *by, const char *role, const char *names, owner_put *put,
 		  void *context)
 {
-	static const char *const process[] = {"process", "pid"}, *const user[] = {"user", "uid"};
-	const char *job = names ? names + strcspn(names, "0123456789") : NULL;
+	const char *last = names && *names ? names + strlen(names) - 1 : NULL;
+	/* An id has no blanks. */
+	const char *blank = last && *last == ']' ? strrchr(names, ' ') : NULL;
+	const char *id = blank && blank[1] == '[' ? blank : NULL;
+	auto_free char *key = names ? cli_copy(names) : NULL;
 
+	if (id)
+		key[id - names] = '\0';
 	if (cli_same(role, OWNER_OTHER))
 		put(context, "kind", OWNER_OTHER, strlen(OWNER_OTHER));
 	else if (!names)
 		put(context, "group", role, strlen(role));
-	else if (cli_same(by, "container"))
-		put_container(names, put, context);
-	else if (cli_same(by, "process"))
-		put_numbered(names, process, put, context);
-	else if (cli_same(by, "user"))
-		put_numbered(names, user, put, context);
-	else if (cli_same(by, "job"))
-		put(context, "slurm_job", job, strlen(job));
 	else
-		put(context, by, names, strlen(names));
+		put_key(by, key, put, context);
+	if (id)
+		put(context, "id", id + 2, (size_t)(last - id) - 2);
 }

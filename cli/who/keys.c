@@ -118,25 +118,27 @@ static void put_unescaped(struct buffer *to, const char *text, size_t len)
 
 /* ---- units ---- */
 
-/* The last unit of the path. One of a user's manager is named with that. */
+/* The last unit of the path. What else than slices is above it has a manager of its own, of a user
+ * or in a container, whose units may have the same names: it is in the label. */
 static bool find_unit(const char *text, struct buffer *id, struct buffer *label)
 {
-	const char *path = main_path(text), *at = path;
-	struct part p, unit = {0}, manager = {0};
+	const char *path = main_path(text), *at = path, *word = " of ";
+	struct part p, unit = {0};
 
-	while (at && next_part(&at, &p)) {
-		if (!ends(p, ".service") && !ends(p, ".scope") && !ends(p, ".slice"))
-			continue;
-		if (unit.len && begins(unit, "user@") && !manager.len)
-			manager = unit;
-		unit = p;
-	}
+	while (at && next_part(&at, &p))
+		if (ends(p, ".service") || ends(p, ".scope") || ends(p, ".slice"))
+			unit = p;
 	if (!unit.len)
 		return false;
 	buffer_add(id, path, (size_t)(unit.text + unit.len - path));
 	put_unescaped(label, unit.text, unit.len);
-	if (manager.len)
-		buffer_printf(label, " of %.*s", (int)manager.len, manager.text);
+	for (at = path; next_part(&at, &p) && p.text < unit.text;) {
+		if (ends(p, ".slice"))
+			continue;
+		buffer_puts(label, word);
+		put_unescaped(label, p.text, p.len);
+		word = "/";
+	}
 	return true;
 }
 

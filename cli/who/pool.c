@@ -17,6 +17,8 @@
 /* A group gets its tasks again after so many intervals: what a child has started that was given to
  * another parent is seen in no other way. */
 #define AGAIN 8
+/* Room for an id behind the longest name of a cgroup, within what the library takes. */
+#define LONGEST_LABEL 8000
 
 int pool_open(struct pool *p, struct cli *cli, enum who_by by, size_t slots)
 {
@@ -33,6 +35,9 @@ void pool_close(struct pool *p)
 		free(p->keys[i].id);
 		free(p->keys[i].label);
 	}
+	for (size_t i = 0; i < p->ambiguous_count; i++)
+		free(p->ambiguous[i]);
+	free(p->ambiguous);
 	free(p->keys);
 	free(p->owners);
 	tasks_close(&p->tasks);
@@ -61,6 +66,40 @@ static void name_user(const struct pool *p, int pid, struct buffer *id, struct b
 		buffer_printf(label, "user %lu", uid);
 }
 
+static bool is_ambiguous(const struct pool *p, const char *label)
+{
+	for (size_t i = 0; i < p->ambiguous_count; i++)
+		if (strcmp(p->ambiguous[i], label) == 0)
+			return true;
+	return false;
+}
+
+/* Two units of one name, two containers whose ids begin alike: from then on keys with this label
+ * have their whole id behind it. A label means the same key all the time. */
+static char *unique_label(struct pool *p, const char *id, const char *label)
+{
+	char *clean = cli_copy(label);
+	auto_buffer whole = {0};
+
+	clean[cli_clean(clean, strlen(clean), "")] = '\0';
+	for (size_t i = 0; i < p->key_count; i++) {
+		if (is_ambiguous(p, clean) || strcmp(p->keys[i].label, clean) != 0)
+			continue;
+		p->ambiguous =
+			cli_realloc(p->ambiguous, p->ambiguous_count + 1, sizeof(*p->ambiguous));
+		p->ambiguous[p->ambiguous_count++] = cli_copy(clean);
+	}
+	if (!is_ambiguous(p, clean))
+		return clean;
+	buffer_printf(&whole, "%s [", clean);
+	free(clean);
+	for (; *id && whole.len < LONGEST_LABEL; id++)
+		buffer_printf(&whole, *id > ' ' && *id < 0x7f ? "%c" : "\\x%02x",
+			      (unsigned char)*id);
+	buffer_puts(&whole, "]");
+	return cli_copy(whole.data);
+}
+
 /* The number of the key, which is added when it is new. */
 static size_t find_key(struct pool *p, const struct buffer *id, const struct buffer *label)
 {
@@ -74,9 +113,10 @@ static size_t find_key(struct pool *p, const struct buffer *id, const struct buf
 		p->keys = cli_realloc(p->keys, p->key_room, sizeof(*p->keys));
 	}
 	k = &p->keys[p->key_count];
-	*k = (struct who_key){
-		.id = cli_copy(id->data), .label = cli_copy(label->data), .slot = -1, .rate = NAN};
-	cli_clean(k->label, strlen(k->label), "");
+	*k = (struct who_key){.id = cli_copy(id->data),
+			      .label = unique_label(p, id->data, label->data),
+			      .slot = -1,
+			      .rate = NAN};
 	return p->key_count++;
 }
 

@@ -21,6 +21,8 @@ struct pool {
 	struct usage *usage; /* is read with them; NULL: is not */
 	struct who_key *keys;
 	size_t key_count, key_room;
+	char **ambiguous; /* labels that two keys would have at a time */
+	size_t ambiguous_count;
 	uint64_t interval; /* the number of the present one, from 1 on */
 	size_t removed; /* groups that another program has removed, and that are not made again */
 };

@@ -123,7 +123,7 @@ static bool parse_stat(char *text, struct process *into)
 	into->start = fields[START];
 	*close = '\0';
 	snprintf(into->name, sizeof(into->name), "%s", open + 1);
-	cli_clean(into->name, strlen(into->name), "");
+	into->name[cli_clean(into->name, strlen(into->name), "")] = '\0';
 	return true;
 }
 

@@ -18,7 +18,8 @@ enum unc_source_kind {
 	UNC_SOURCE_KINDS,
 };
 
-#define UNC_LABEL_ROOM 256
+/* The path of a cgroup, and more. */
+#define UNC_LABEL_ROOM 8192
 
 /* A group of resctrl that this process has made, and into which it moves tasks. */
 struct unc_slot {

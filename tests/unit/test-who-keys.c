@@ -118,6 +118,13 @@ static void units(void **state)
 		{"0::/user.slice/user-1000.slice/user@1000.service/app.slice/firefox.service\n",
 		 "/user.slice/user-1000.slice/user@1000.service/app.slice/firefox.service",
 		 "firefox.service of user@1000.service"},
+		/* A container has a manager of its own, and its users have theirs. */
+		{"0::/machine.slice/machine-web.scope/payload/system.slice/sshd.service\n",
+		 "/machine.slice/machine-web.scope/payload/system.slice/sshd.service",
+		 "sshd.service of machine-web.scope/payload"},
+		{"0::/lxc.payload.a/user.slice/user-0.slice/user@0.service/app.slice/x.service\n",
+		 "/lxc.payload.a/user.slice/user-0.slice/user@0.service/app.slice/x.service",
+		 "x.service of lxc.payload.a/user@0.service"},
 		{"0::/user.slice/user-1000.slice/user@1000.service/init.scope\n",
 		 "/user.slice/user-1000.slice/user@1000.service/init.scope",
 		 "init.scope of user@1000.service"},
