@@ -1044,18 +1044,33 @@ size_t uncore_groups_count(const struct uncore_groups *g);
 /* Its directory's name, which is also the role of its rows, after a slash. */
 const char *uncore_groups_name(const struct uncore_groups *g, size_t i);
 
-/* Reads which tasks are in groups of others, for the next two functions. -ENOMEM, -EACCES. */
+/* Reads which tasks are in groups of others, for the next two functions. An error, with a sentence,
+ * if the list of a group that exists cannot be read: tasks should not be moved then. -ENOMEM. */
 int uncore_groups_look(struct uncore_groups *g);
 /* The group of others that the task was in, "web" or "/batch"; NULL: none. */
 const char *uncore_groups_other(const struct uncore_groups *g, int task);
-/* Gives the group to these tasks (ids of threads), and no others: what else is in it goes back to
- * the default group. Tasks that ended and tasks in groups of others are left out. `label` is in
- * the rows from the next reading on, at most 255 bytes. Another one than before means another
- * owner, and "" none: then the group is not read. A group that another program has removed is made
- * again. -EACCES, -EPERM: no permission. -ENOENT: it cannot be made again yet, but perhaps by a
- * later call. */
+/* Whether others have made or removed groups since the scan. The machine must be scanned again, and
+ * a new monitor planned, to count the groups that there are now. */
+bool uncore_groups_changed(const struct uncore_groups *g);
+
+/* Gives the group to these tasks (ids of threads). With the label that it has, they are added to
+ * those which are in it: threads and children of its tasks are born there. Another label means
+ * another owner, and what else is in the group goes back to the default group; "" means none, and
+ * the group is not read. Tasks that have ended, and tasks that are in groups of others at that
+ * moment, are left out. The label is in the rows from the next reading on. Returns how many tasks
+ * were moved into it: 0 when all that there are were in it. Rows say how many of the tasks may not
+ * be moved. A group that another program has removed is made again. -EACCES, -EPERM: the list of
+ * tasks may not be written. -EINVAL: there is no such group, or the label has more than 8191
+ * bytes. -ENOENT: the group cannot be made again yet, but perhaps by a later call. */
 int uncore_groups_assign(struct uncore_groups *g, size_t i, const int *tasks, size_t count,
 			 const char *label);
+/* The tasks that are in the group, ascending, which the caller frees. Returns their number. */
+int uncore_groups_tasks(struct uncore_groups *g, size_t i, int **tasks);
+/* Whether the task is in the group now. */
+bool uncore_groups_has(const struct uncore_groups *g, size_t i, int task);
+/* Moves those of the tasks that are still in the group back to the default group. Returns how many
+ * were moved, or an error of uncore_groups_assign(). */
+int uncore_groups_release(struct uncore_groups *g, size_t i, const int *tasks, size_t count);
 
 /* Begins the interval of groups that got other owners since the latest reading: without this call,
  * it has what the former owners moved until then. Their rows are rates over their own, shorter

@@ -3,6 +3,7 @@
  * all groups are: source/resctrl. A group is kept until the end, and gets other tasks instead of
  * being made again: the hardware's id of a removed group cannot be used until its lines have left
  * the cache. */
+#include "groups.h"
 #include "links.h"
 
 #include <fcntl.h>
@@ -11,7 +12,7 @@
 #include <unistd.h>
 
 #define TOP UNC_RESCTRL
-#define MON_GROUPS TOP "/mon_groups"
+#define MON_GROUPS UNC_MON_GROUPS
 #define PREFIX "uncore-"
 /* Further numbers that are tried if another process has a group of this name: in containers,
  * processes have the same ids. */
@@ -20,25 +21,7 @@
 #define LOCK_PAUSE_NS 25000000
 #define REMOUNT "mount -o remount,rw /" TOP
 
-/* A task in a group of others. */
-struct other_task {
-	int id;
-	size_t group; /* index of its name */
-};
-
-struct uncore_groups {
-	struct uncore *machine;
-	struct unc_slot *slots;
-	int *locks; /* a descriptor of each group's directory, with a lock that ends with the
-		       process: others see by it that the group is in use; -1: it was removed */
-	size_t count, wanted;
-	const char *limit;         /* why no more are wanted; NULL: all are */
-	struct other_task *others; /* ordered by id */
-	size_t other_count;
-	struct unc_names names; /* of their groups */
-};
-
-static int lack_of_permission(struct unc_error *e, int err, const char *what)
+int unc_groups_refuse(struct unc_error *e, int err, const char *what)
 {
 	if (err == -EROFS)
 		return unc_fail(e, EROFS, "%s: resctrl is mounted read-only. As root: " REMOUNT,
@@ -94,6 +77,19 @@ static int lock_group(const struct uncore *u, const char *name)
 	return fd;
 }
 
+/* Removes a group if it is still the one whose directory is open: another program may have removed
+ * it and made one of the same name. Its tasks go back to the default group. */
+static int remove_group(int dir, const char *name, int group)
+{
+	struct stat open, there;
+
+	if (fstat(group, &open) < 0 || fstatat(dir, name, &there, AT_SYMLINK_NOFOLLOW) < 0)
+		return errno == ENOENT ? 0 : -errno;
+	if (open.st_dev != there.st_dev || open.st_ino != there.st_ino)
+		return 0;
+	return unlinkat(dir, name, AT_REMOVEDIR) < 0 && errno != ENOENT ? -errno : 0;
+}
+
 static int open_directory(struct uncore *u)
 {
 	int dir;
@@ -135,10 +131,11 @@ int uncore_groups_clean(struct uncore *u, bool dry, void (*found)(void *context,
 
 		if (fd < 0)
 			continue;
-		if (!dry && unlinkat(dir, name, AT_REMOVEDIR) < 0 && errno != ENOENT)
-			err = lack_of_permission(
-				&u->error, -errno,
-				UNC_PATH("the group /" MON_GROUPS "/%s cannot be removed", name));
+		err = dry ? 0 : remove_group(dir, name, fd);
+		if (err < 0)
+			unc_groups_refuse(&u->error, err,
+					  UNC_PATH("the group /" MON_GROUPS "/%s cannot be removed",
+						   name));
 		close(fd);
 		if (err == 0 && found)
 			found(context, name);
@@ -152,29 +149,43 @@ int uncore_groups_clean(struct uncore *u, bool dry, void (*found)(void *context,
 
 /* ---- how many there can be ---- */
 
-/* Calls `each` for all groups, with their path and their name: of a control group "web", of a
- * monitor group "web/db" or, in the default group, "/db". */
-static int for_groups(struct uncore *u,
+bool unc_groups_is_gone(int err)
+{
+	return err == -ENOENT || err == -ENODEV;
+}
+
+/* A control group's monitor groups. */
+static int each_below(const struct unc_root *root, const char *path, const char *name,
 		      int (*each)(void *context, const char *path, const char *name), void *context)
 {
-	struct unc_names controls = {0}, monitors = {0};
-	int err = unc_root_list(u->root, TOP, &controls) == -ENOMEM ? -ENOMEM : 0;
+	const char *below = UNC_PATH("%s/mon_groups", path);
+	struct unc_names monitors = {0};
+	int err = unc_root_list(root, below, &monitors);
+
+	if (unc_groups_is_gone(err))
+		return 0;
+	for (size_t k = 0; err == 0 && k < monitors.count; k++)
+		err = each(context, UNC_PATH("%s/%s", below, monitors.items[k]),
+			   UNC_PATH("%s/%s", name, monitors.items[k]));
+	unc_names_finish(&monitors);
+	return err;
+}
+
+int unc_groups_each(const struct unc_root *root,
+		    int (*each)(void *context, const char *path, const char *name), void *context)
+{
+	struct unc_names controls = {0};
+	int err = unc_root_list(root, TOP, &controls);
 
 	for (size_t i = 0; err == 0 && i <= controls.count; i++) {
-		bool is_default = i == controls.count;
-		const char *name = is_default ? "" : controls.items[i];
+		const char *name = i == controls.count ? "" : controls.items[i];
 		const char *path = UNC_PATH(TOP "%s%s", *name ? "/" : "", name);
-		const char *below = UNC_PATH("%s/mon_groups", path);
 
-		if (!unc_root_exists(u->root, UNC_PATH("%s/mon_data", path)))
+		if (!unc_root_exists(root, UNC_PATH("%s/mon_data", path)))
 			continue;
 		err = each(context, path, name);
-		if (err == 0 && unc_root_list(u->root, below, &monitors) == -ENOMEM)
-			err = -ENOMEM;
-		for (size_t k = 0; err == 0 && k < monitors.count; k++)
-			err = each(context, UNC_PATH("%s/%s", below, monitors.items[k]),
-				   UNC_PATH("%s/%s", name, monitors.items[k]));
-		unc_names_finish(&monitors);
+		if (err == 0)
+			err = each_below(root, path, name, each, context);
 	}
 	unc_names_finish(&controls);
 	return err;
@@ -186,6 +197,14 @@ static int count_group(void *context, const char *path, const char *name)
 	(void)name;
 	++*(size_t *)context;
 	return 0;
+}
+
+static int unreadable(struct uncore *u, int err)
+{
+	return err == -ENOMEM
+		       ? unc_nomem(&u->error)
+		       : unc_fail(&u->error, -err, "the groups below /" TOP " cannot be read: %s",
+				  unc_errno_text(err));
 }
 
 #define INFO TOP "/info/L3_MON"
@@ -266,14 +285,15 @@ static int limit_counters(struct uncore *u, size_t *most, const char **limit)
 
 static int find_most(struct uncore *u, size_t *most, const char **limit)
 {
-	int dir = open_directory(u), ids;
+	int dir = open_directory(u), ids, err;
 	size_t used = 0;
 
 	if (dir < 0)
 		return dir;
 	close(dir);
-	if (for_groups(u, count_group, &used) < 0)
-		return unc_nomem(&u->error);
+	err = unc_groups_each(u->root, count_group, &used);
+	if (err < 0)
+		return unreadable(u, err);
 	ids = unc_root_read_int(u->root, INFO "/num_rmids", INT_MAX, -1);
 	if (ids >= 0 && (size_t)ids < used + 2)
 		return unc_fail(
@@ -301,7 +321,7 @@ int unc_groups_check(struct uncore *u, unc_add_finding *add)
 	struct unc_draft d = {.verdict = UNCORE_VERDICT_NOTE, .subject = "resctrl"};
 	struct unc_error why;
 	size_t groups = 0;
-	int ids, fd;
+	int ids, fd, err;
 
 	if (u->sim || u->regs || u->ops == &unc_source_resctrl || !unc_root_exists(u->root, TOP))
 		return 0;
@@ -317,8 +337,9 @@ int unc_groups_check(struct uncore *u, unc_add_finding *add)
 			unc_text_add(&d.fix, "%s", UNC_RESCTRL_MOUNT);
 		return add(u, &d);
 	}
-	if (for_groups(u, count_group, &groups) < 0)
-		return unc_nomem(&u->error);
+	err = unc_groups_each(u->root, count_group, &groups);
+	if (err < 0)
+		return unreadable(u, err);
 	ids = unc_root_read_int(u->root, INFO "/num_rmids", INT_MAX, -1);
 	unc_text_add(&d.found, "mounted, %zu group%s", groups, groups == 1 ? "" : "s");
 	if (ids >= 0)
@@ -347,7 +368,7 @@ static int refuse_group(struct uncore *u, int err)
 {
 	if (may_pass(err))
 		return unc_fail(&u->error, EBUSY, "%s", late_ids);
-	return lack_of_permission(&u->error, err, "a group cannot be made in /" MON_GROUPS);
+	return unc_groups_refuse(&u->error, err, "a group cannot be made in /" MON_GROUPS);
 }
 
 /* Makes the next group, with a number from *number on. Returns 0, or a negative errno without a
@@ -368,8 +389,27 @@ static int make_group(struct uncore_groups *g, int dir, unsigned *number)
 		unlinkat(dir, slot->name, AT_REMOVEDIR);
 		return fd;
 	}
-	g->locks[g->count++] = fd;
+	slot->dir = fd;
+	g->count++;
 	return 0;
+}
+
+int unc_groups_make_again(struct uncore_groups *g, size_t i)
+{
+	struct unc_slot *slot = &g->slots[i];
+	int dir = unc_root_open_file(g->machine->root, MON_GROUPS, O_RDONLY | O_DIRECTORY);
+	int lock = dir < 0 ? dir : lock_all(g->machine);
+	int err = lock < 0 ? lock : mkdirat(dir, slot->name, 0755) < 0 ? -errno : 0;
+
+	*slot->next = '\0'; /* it has no tasks */
+	if (slot->dir >= 0)
+		close(slot->dir);
+	slot->dir = err == 0 ? lock_group(g->machine, slot->name) : -1;
+	if (lock >= 0)
+		close(lock);
+	if (dir >= 0)
+		close(dir);
+	return slot->dir < 0 ? -ENOENT : 0;
 }
 
 int uncore_groups_grow(struct uncore_groups *g)
@@ -415,8 +455,8 @@ int uncore_groups_new(struct uncore_groups **out, struct uncore *u, size_t count
 	g->wanted = count < most ? count : most;
 	g->limit = most < count ? limit : NULL;
 	g->slots = calloc(g->wanted, sizeof(*g->slots));
-	g->locks = calloc(g->wanted, sizeof(*g->locks));
-	r = g->slots && g->locks ? uncore_groups_grow(g) : unc_nomem(&u->error);
+	g->by_task = unc_root_exists(u->root, "proc/self/cpu_resctrl_groups");
+	r = g->slots ? uncore_groups_grow(g) : unc_nomem(&u->error);
 	if (r < 0) {
 		uncore_groups_free(g);
 		return r;
@@ -428,17 +468,21 @@ int uncore_groups_new(struct uncore_groups **out, struct uncore *u, size_t count
 
 void uncore_groups_free(struct uncore_groups *g)
 {
-	int dir;
+	int dir, lock;
 
 	if (!g)
 		return;
 	dir = unc_root_open_file(g->machine->root, MON_GROUPS, O_RDONLY | O_DIRECTORY);
+	lock = lock_all(g->machine);
 	for (size_t i = 0; i < g->count; i++) {
+		if (g->slots[i].dir < 0)
+			continue;
 		if (dir >= 0)
-			unlinkat(dir, g->slots[i].name, AT_REMOVEDIR);
-		if (g->locks[i] >= 0)
-			close(g->locks[i]);
+			remove_group(dir, g->slots[i].name, g->slots[i].dir);
+		close(g->slots[i].dir);
 	}
+	if (lock >= 0)
+		close(lock);
 	if (dir >= 0)
 		close(dir);
 	for (size_t i = 0; i < g->machine->pmus.count; i++)
@@ -446,16 +490,38 @@ void uncore_groups_free(struct uncore_groups *g)
 	if (g->machine->groups == g)
 		g->machine->groups = NULL;
 	unc_names_finish(&g->names);
+	unc_names_finish(&g->scanned);
 	free(g->others);
-	free(g->locks);
 	free(g->slots);
 	free(g);
 }
 
+bool unc_groups_is_own(const struct uncore_groups *g, const char *name)
+{
+	for (size_t i = 0; *name == '/' && i < g->count; i++)
+		if (strcmp(name + 1, g->slots[i].name) == 0)
+			return true;
+	return false;
+}
+
+static int note_scanned(void *context, const char *path, const char *name)
+{
+	struct uncore_groups *g = context;
+
+	(void)path;
+	return !*name || unc_groups_is_own(g, name) ? 0 : unc_names_add(&g->scanned, name);
+}
+
+/* What is made after the names were read is found by the next look: so it is scanned again. */
 int unc_groups_scan(struct uncore_groups *g, struct unc_pmus *pmus)
 {
 	struct uncore *u = g->machine;
+	int err;
 
+	unc_names_finish(&g->scanned);
+	err = unc_groups_each(u->root, note_scanned, g);
+	if (err < 0)
+		return unreadable(u, err);
 	return unc_resctrl_scan(u->root, &u->topology, g->slots, g->count, pmus, &u->error);
 }
 
@@ -472,229 +538,4 @@ const char *uncore_groups_limit(const struct uncore_groups *g)
 const char *uncore_groups_name(const struct uncore_groups *g, size_t i)
 {
 	return i < g->count ? g->slots[i].name : NULL;
-}
-
-/* ---- tasks ---- */
-
-/* Reads the list of tasks of a group. Returns their number, or a negative errno. */
-static int read_tasks(const struct uncore_groups *g, const char *path, int **out)
-{
-	char *text = NULL;
-	const char *at;
-	int *tasks = NULL, r = unc_root_read(g->machine->root, UNC_PATH("%s/tasks", path), &text);
-	size_t count = 0;
-	uint64_t id;
-
-	for (at = text; r == 0 && at && unc_take_digits(&at, 10, 10, &id);) {
-		int task = (int)id;
-
-		r = UNC_ADD(&tasks, &count, &task);
-		at += strspn(at, UNC_SPACES);
-	}
-	free(text);
-	if (r < 0) {
-		free(tasks);
-		return r;
-	}
-	*out = tasks;
-	return (int)count;
-}
-
-static bool is_own(const struct uncore_groups *g, const char *name)
-{
-	for (size_t i = 0; *name == '/' && i < g->count; i++)
-		if (strcmp(name + 1, g->slots[i].name) == 0)
-			return true;
-	return false;
-}
-
-/* Adds the tasks of a group, unless it is the default one or one of ours. A control group also
- * lists the tasks of its monitor groups, which are added later. */
-static int add_others(void *context, const char *path, const char *name)
-{
-	struct uncore_groups *g = context;
-	int *tasks = NULL, count;
-
-	if (!*name || is_own(g, name))
-		return 0;
-	count = read_tasks(g, path, &tasks);
-	/* It has none that could be moved: it was removed meanwhile, or is pseudo-locked. */
-	if (count < 0)
-		return count == -ENOMEM || count == -EACCES ? count : 0;
-	if (unc_names_add(&g->names, name) < 0)
-		count = -ENOMEM;
-	for (int i = 0; i < count; i++)
-		if (UNC_ADD(&g->others, &g->other_count,
-			    &((struct other_task){tasks[i], g->names.count - 1})) < 0)
-			count = -ENOMEM;
-	free(tasks);
-	return count < 0 ? count : 0;
-}
-
-/* By id; of one task the latest group first, which is the monitor group. */
-static int compare_others(const void *a, const void *b)
-{
-	const struct other_task *x = a, *y = b;
-
-	if (x->id != y->id)
-		return x->id < y->id ? -1 : 1;
-	return (x->group < y->group) - (x->group > y->group);
-}
-
-int uncore_groups_look(struct uncore_groups *g)
-{
-	struct uncore *u = g->machine;
-	int err;
-
-	unc_names_finish(&g->names);
-	free(g->others);
-	g->others = NULL;
-	g->other_count = 0;
-	err = for_groups(u, add_others, g);
-	if (err == -ENOMEM)
-		return unc_nomem(&u->error);
-	if (err < 0)
-		return lack_of_permission(&u->error, err,
-					  "the tasks of groups below /" TOP " cannot be read");
-	if (g->other_count)
-		qsort(g->others, g->other_count, sizeof(*g->others), compare_others);
-	return 0;
-}
-
-const char *uncore_groups_other(const struct uncore_groups *g, int task)
-{
-	size_t low = 0, high = g->other_count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (g->others[middle].id < task)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < g->other_count && g->others[low].id == task
-		       ? g->names.items[g->others[low].group]
-		       : NULL;
-}
-
-static bool has_task(const int *tasks, size_t count, int task)
-{
-	return count && bsearch(&task, tasks, count, sizeof(*tasks), unc_compare_ints);
-}
-
-/* Moves a task into the group whose list is open. A task that has ended, or that another program
- * has moved into a control group meanwhile (-EINVAL), stays where it is. Returns 1, 0 or a negative
- * errno. */
-static int move_task(int fd, int task)
-{
-	char text[16];
-	int len = snprintf(text, sizeof(text), "%d\n", task);
-
-	if (write(fd, text, (size_t)len) == len)
-		return 1;
-	return errno == ESRCH || errno == EINVAL ? 0 : -errno;
-}
-
-/* Moves those of `from` that are not in `but`, nor in groups of others, to the group of `path`.
- * Without permission for some tasks, others are moved. */
-static int move_tasks(const struct uncore_groups *g, const char *path, const int *from,
-		      size_t from_count, const int *but, size_t but_count)
-{
-	int fd = unc_root_open_file(g->machine->root, UNC_PATH("%s/tasks", path),
-				    O_WRONLY | O_APPEND);
-	int denied = 0, moved = 0;
-
-	for (size_t i = 0; fd >= 0 && i < from_count; i++) {
-		int r;
-
-		if (has_task(but, but_count, from[i]) || uncore_groups_other(g, from[i]))
-			continue;
-		r = move_task(fd, from[i]);
-		moved += r > 0;
-		denied = r < 0 ? r : denied;
-	}
-	if (fd < 0)
-		return fd;
-	close(fd);
-	return moved ? 0 : denied;
-}
-
-/* Its own list of tasks, ascending. */
-static int *sorted(const int *tasks, size_t count)
-{
-	int *copy = calloc(count + 1, sizeof(*copy));
-
-	if (copy && count) {
-		memcpy(copy, tasks, count * sizeof(*copy));
-		qsort(copy, count, sizeof(*copy), unc_compare_ints);
-	}
-	return copy;
-}
-
-/* Makes the group again that another program has removed. Its owner's next interval begins anew. */
-static int make_again(struct uncore_groups *g, size_t i)
-{
-	struct unc_slot *slot = &g->slots[i];
-	int dir = unc_root_open_file(g->machine->root, MON_GROUPS, O_RDONLY | O_DIRECTORY);
-	int lock = dir < 0 ? dir : lock_all(g->machine);
-	int err = lock < 0 ? lock : mkdirat(dir, slot->name, 0755) < 0 ? -errno : 0;
-
-	*slot->next = '\0'; /* it has no tasks */
-	if (g->locks[i] >= 0)
-		close(g->locks[i]);
-	g->locks[i] = err == 0 ? lock_group(g->machine, slot->name) : -1;
-	if (lock >= 0)
-		close(lock);
-	if (dir >= 0)
-		close(dir);
-	return err;
-}
-
-/* Makes these tasks those of a group. */
-static int set_tasks(struct uncore_groups *g, size_t i, const int *tasks, size_t count)
-{
-	const char *path = UNC_PATH(MON_GROUPS "/%s", g->slots[i].name);
-	int *wanted = sorted(tasks, count), *present = NULL, err;
-	int had = wanted ? read_tasks(g, path, &present) : -ENOMEM;
-
-	if (had == -ENOENT && make_again(g, i) == 0)
-		had = read_tasks(g, path, &present);
-	if (had > 0)
-		qsort(present, (size_t)had, sizeof(*present), unc_compare_ints);
-	err = had < 0 ? had : move_tasks(g, TOP, present, (size_t)had, wanted, count);
-	if (err == 0)
-		err = move_tasks(g, path, wanted, count, present, (size_t)had);
-	free(wanted);
-	free(present);
-	return err;
-}
-
-int uncore_groups_assign(struct uncore_groups *g, size_t i, const int *tasks, size_t count,
-			 const char *label)
-{
-	struct uncore *u = g->machine;
-	struct unc_slot *slot = i < g->count ? &g->slots[i] : NULL;
-	int err = slot ? set_tasks(g, i, tasks, count) : -EINVAL;
-	const char *path;
-
-	if (!slot)
-		return unc_fail(&u->error, EINVAL, "there is no group %zu", i);
-	if (err == 0 && strncmp(slot->next, label, sizeof(slot->next) - 1) != 0) {
-		snprintf(slot->next, sizeof(slot->next), "%s", label);
-		slot->since_ns = unc_now_ns();
-		slot->changed = true;
-	}
-	path = UNC_PATH(MON_GROUPS "/%s", slot->name);
-	if (err == -ENOMEM)
-		return unc_nomem(&u->error);
-	if (err == -ENOENT)
-		return unc_fail(&u->error, ENOENT,
-				"the group /%s was removed by another program, and cannot be made "
-				"again yet",
-				path);
-	return err < 0 ? lack_of_permission(&u->error, err,
-					    UNC_PATH("tasks cannot be moved into the group /%s",
-						     path))
-		       : 0;
 }

@@ -235,6 +235,24 @@ static int change_monitor(struct loop *l, struct uncore_monitor *m)
 	return status ? status : l->ticker.kind->start(&l->ticker, true);
 }
 
+/* A monitor borrows from the scan: it ends before the machine is scanned again. */
+static int scan_again(struct loop *l, const struct sink *s, const struct request *next)
+{
+	struct uncore_monitor *m;
+	int err, status;
+
+	cli_set_running(NULL);
+	uncore_monitor_free(l->monitor);
+	l->monitor = NULL;
+	err = uncore_scan(l->cli->u);
+	status = err ? cli_fail(l->cli, err) : plan_make(l->cli, next, false, &m);
+	if (!status)
+		status = change_monitor(l, m);
+	if (!status)
+		s->planned_again(s->context, NULL);
+	return status;
+}
+
 /* Plans the next request while the present one still counts, since a plan can fail. If the
  * counters do not open, those of the present request are opened again. */
 static int plan_again(struct loop *l, const struct sink *s, const struct request *next)
@@ -243,6 +261,8 @@ static int plan_again(struct loop *l, const struct sink *s, const struct request
 	auto_free char *why = NULL;
 	int status;
 
+	if (next->rescan)
+		return scan_again(l, s, next);
 	if (plan_make(l->cli, next, false, &m)) {
 		why = cli_copy(uncore_error(l->cli->u));
 		s->planned_again(s->context, why);

@@ -55,6 +55,7 @@ struct request {
 	uint64_t above;     /* 0: 80, see request_above() */
 	const char *condition, *exec; /* --when and --exec; NULL: not given */
 	bool verbose;                 /* all notes are printed, and late intervals */
+	bool rescan; /* as the next request: the machine has changed, and is scanned again before */
 	bool undone; /* something is undone at the end: no signal ends the process before */
 	/* Counting ends when the reader of standard output has gone, and not only with the next
 	 * text for it. */

@@ -18,6 +18,8 @@ struct who_key {
 	bool own;          /* it is this process */
 	bool elsewhere;    /* all its processes are in groups of others */
 	bool joined;       /* it has processes that it had not when its group got its tasks */
+	size_t outside;    /* of these, the ones that were not in the group before */
+	bool unsettled;    /* it started more while its tasks were moved into the group */
 	int slot;          /* -1: none */
 	double rate;       /* what it moved when it had a group last; NaN: it never had one */
 	uint64_t measured; /* the interval in which that was; 0: none */

@@ -129,6 +129,32 @@ static int open_sink(void *context)
 	return print_of(context)->open(print_of(context)->context);
 }
 
+/* Groups that others make and remove are scanned no more often than this. */
+#define RESCAN_NS (5 * NS_PER_S)
+
+/* Counts with another monitor from now on. */
+static int opened(void *context, const struct uncore_monitor *m)
+{
+	struct who *w = context;
+
+	w->monitor = (struct uncore_monitor *)m;
+	w->scanned_ns = cli_now_ns();
+	return CLI_OK;
+}
+
+static const struct request *next_request(void *context)
+{
+	struct who *w = context;
+
+	return w->pool.changed && cli_now_ns() - w->scanned_ns >= RESCAN_NS ? &w->request : NULL;
+}
+
+static void planned_again(void *context, const char *why)
+{
+	(void)context;
+	(void)why;
+}
+
 /* The groups get their tasks before it is printed, which may take long. */
 static int take(void *context, const struct frame *f)
 {
@@ -185,30 +211,36 @@ static int count_all(struct who *w, const struct who_options *o, int stop_fd)
 					: w->silent     ? &plain
 					: w->usage      ? &all
 							: &compared;
-	const struct request request = {
+	w->request = (struct request){
 		.preset = metrics,
 		.viewed = true,
 		.default_level = UNCORE_LEVEL_MACHINE,
 		.levels = w->pool.groups && uncore_socket_count(w->cli->u) > 1
 				  ? 1u << UNCORE_LEVEL_SOCKET
 				  : 0,
-		.undone = true,
+		.rescan = true,
 		.ends_with_reader = !o->print.file && (!w->silent || is_piped(o)),
+		.undone = true,
 		.verbose = o->verbose,
 		.when = {.interval_ns = o->interval_ns, .interval_count = o->count}};
 	struct uncore_monitor *m = NULL;
 	struct sink *sinks[] = {&w->sink, NULL};
 	int status;
 
-	w->sink = (struct sink){
-		.context = w, .stop_fd = -1, .open = open_sink, .take = take, .end = end};
-	print_init(&w->print, w->cli, &request, &o->print);
-	status = loop_plan(w->cli, &request, sinks, &m);
-	w->monitor = m;
+	w->sink = (struct sink){.context = w,
+				.stop_fd = -1,
+				.open = open_sink,
+				.opened = opened,
+				.take = take,
+				.next_request = next_request,
+				.planned_again = planned_again,
+				.end = end};
+	print_init(&w->print, w->cli, &w->request, &o->print);
+	status = loop_plan(w->cli, &w->request, sinks, &m);
 	if (!status)
 		status = begin(&w->pool, stop_fd);
 	if (!status)
-		status = loop_run(w->cli, &request, sinks, m);
+		status = loop_run(w->cli, &w->request, sinks, m);
 	else
 		uncore_monitor_free(m);
 	return print_close(&w->print, status);

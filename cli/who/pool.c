@@ -17,6 +17,8 @@
 /* A group gets its tasks again after so many intervals: what a child has started that was given to
  * another parent is seen in no other way. */
 #define AGAIN 8
+/* What its tasks start while they are moved is moved in the next pass, and so on. */
+#define PASSES 6
 /* Room for an id behind the longest name of a cgroup, within what the library takes. */
 #define LONGEST_LABEL 8000
 
@@ -41,6 +43,13 @@ void pool_close(struct pool *p)
 	free(p->keys);
 	free(p->owners);
 	tasks_close(&p->tasks);
+}
+
+static int compare_ints(const void *a, const void *b)
+{
+	const int *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
 }
 
 /* ---- keys ---- */
@@ -195,6 +204,14 @@ static void note_children(struct pool *p)
 	}
 }
 
+/* What its group's tasks start is born in the group; what others start is not. */
+static bool is_outside(const struct pool *p, const struct process *process, int slot)
+{
+	return p->groups && slot >= 0 && !process->placed &&
+	       !uncore_groups_other(p->groups, process->pid) &&
+	       !uncore_groups_has(p->groups, (size_t)slot, process->pid);
+}
+
 static void add_process(struct pool *p, struct process *process)
 {
 	struct who_key *k;
@@ -212,6 +229,7 @@ static void add_process(struct pool *p, struct process *process)
 	/* With other keys than processes, children mostly have the same one. */
 	k->children |= p->by == BY_PROCESS && process->children;
 	k->joined |= !process->placed;
+	k->outside += is_outside(p, process, k->slot);
 	k->own = p->by == BY_PROCESS && process->pid == p->tasks.own;
 	k->elsewhere &= p->groups && uncore_groups_other(p->groups, process->pid);
 }
@@ -222,6 +240,7 @@ int pool_look(struct pool *p)
 
 	if (err)
 		return cli_fail(p->cli, err);
+	p->changed = p->groups && uncore_groups_changed(p->groups);
 	tasks_scan(&p->tasks);
 	if (p->usage)
 		usage_look(p->usage, &p->tasks);
@@ -231,8 +250,11 @@ int pool_look(struct pool *p)
 
 		k->cpu = k->faults = 0;
 		k->processes = 0;
-		k->children = k->joined = false;
+		k->children = false;
 		k->elsewhere = true;
+		k->outside = k->unsettled;
+		k->joined = k->unsettled;
+		k->unsettled = false;
 	}
 	for (size_t i = 0; i < p->tasks.count; i++)
 		add_process(p, &p->tasks.items[i]);
@@ -262,7 +284,7 @@ const struct who_key *pool_owner(const struct pool *p, size_t slot)
 
 struct pool_rest pool_rest(const struct pool *p)
 {
-	struct pool_rest rest = {.removed = p->removed};
+	struct pool_rest rest = {.removed = p->removed, .changed = p->changed};
 
 	for (size_t i = 0; i < p->key_count; i++) {
 		if (!key_is_busy(&p->keys[i]))
@@ -284,22 +306,77 @@ struct pool_rest pool_rest(const struct pool *p)
 	return rest;
 }
 
-/* Gives the slot to all threads of all processes of the key. If its group does not exist, nothing
- * has it. */
-static int give(struct pool *p, size_t slot, size_t key)
+/* All threads of all processes of the key, ascending. */
+static size_t threads_of(struct pool *p, size_t key, int **threads)
 {
-	const char *label = key == SIZE_MAX ? "" : p->keys[key].label;
-	int *threads = NULL, err;
 	size_t count = 0;
 
 	for (size_t i = 0; key != SIZE_MAX && i < p->tasks.count; i++) {
 		if (p->tasks.items[i].key != key || p->tasks.items[i].is_kernel)
 			continue;
-		tasks_threads(&p->tasks, p->tasks.items[i].pid, &threads, &count);
+		tasks_threads(&p->tasks, p->tasks.items[i].pid, threads, &count);
 		p->tasks.items[i].placed = true;
 	}
-	err = uncore_groups_assign(p->groups, slot, threads, count, label);
+	if (count)
+		qsort(*threads, count, sizeof(**threads), compare_ints);
+	return count;
+}
+
+/* Whether the task is of a process that the latest scan found, and that has another key. One that
+ * is newer stays where it was born, until the next scan. */
+static bool is_of_another(const struct pool *p, int task, size_t key)
+{
+	const struct process *process = tasks_find(&p->tasks, task);
+
+	if (!process)
+		process = tasks_find(&p->tasks, tasks_process_of(&p->tasks, task));
+	return process && process->key != key;
+}
+
+/* Takes processes out of the group which its key's processes have started, and which have keys of
+ * their own; or that were moved to another cgroup. `present` are the group's tasks. An error. */
+static int release_others(struct pool *p, size_t slot, size_t key, int *present, int count)
+{
+	int *threads = NULL, others = 0;
+	size_t own = count > 0 ? threads_of(p, key, &threads) : 0;
+
+	for (int i = 0; i < count; i++)
+		if (!(own && bsearch(&present[i], threads, own, sizeof(int), compare_ints)) &&
+		    is_of_another(p, present[i], key))
+			present[others++] = present[i];
 	free(threads);
+	return others ? uncore_groups_release(p->groups, slot, present, (size_t)others) : 0;
+}
+
+/* Moves all threads of the key into the group, until all were there when their list was read. What
+ * they start after that is born there. An error. */
+static int move_threads(struct pool *p, size_t slot, size_t key)
+{
+	const char *label = key == SIZE_MAX ? "" : p->keys[key].label;
+	int moved = 1;
+
+	for (int pass = 0; moved > 0 && pass < PASSES; pass++) {
+		int *threads = NULL;
+		size_t count = threads_of(p, key, &threads);
+
+		moved = uncore_groups_assign(p->groups, slot, threads, count, label);
+		free(threads);
+	}
+	if (moved > 0)
+		p->keys[key].unsettled = true;
+	return moved < 0 ? moved : 0;
+}
+
+/* Gives the slot to the key. If its group does not exist, nothing has it. */
+static int give(struct pool *p, size_t slot, size_t key, bool is_new)
+{
+	int *present = NULL, err = is_new ? 0 : uncore_groups_tasks(p->groups, slot, &present);
+
+	if (err > 0)
+		err = release_others(p, slot, key, present, err);
+	free(present);
+	if (err >= 0)
+		err = move_threads(p, slot, key);
 	if (err != -ENOENT)
 		return err ? cli_fail(p->cli, err) : CLI_OK;
 	p->removed++;
@@ -332,12 +409,8 @@ int pool_assign(struct pool *p)
 					 (p->keys[key].joined || (p->interval + i) % AGAIN == 0));
 
 		p->owners[i] = key;
-		if (!p->groups || !again)
-			continue;
-		status = give(p, i, key);
-		/* Threads that threads have started meanwhile, which were not in the group yet. */
-		if (!status && changed && p->owners[i] != SIZE_MAX)
-			status = give(p, i, key);
+		if (p->groups && again)
+			status = give(p, i, key, changed);
 	}
 	drop_keys(p);
 	return status;

@@ -25,6 +25,7 @@ struct pool {
 	size_t ambiguous_count;
 	uint64_t interval; /* the number of the present one, from 1 on */
 	size_t removed; /* groups that another program has removed, and that are not made again */
+	bool changed;   /* others have made or removed groups since the scan */
 };
 
 /* What the groups of the pool do not have. */
@@ -34,6 +35,7 @@ struct pool_rest {
 	size_t all_busy;
 	double cpu, all_cpu; /* CPU time over time */
 	size_t removed;      /* groups that another program has removed */
+	bool changed; /* others have made or removed groups, which are not counted as such yet */
 };
 
 /* An exit code. */

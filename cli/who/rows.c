@@ -33,6 +33,9 @@ static int slot_of(const struct who *w, const struct uncore_row *row)
 const char who_started[] = "processes that it started are in it, until the end of the interval in "
 			   "which they began";
 
+const char who_outside[] = "processes of it began outside of its group, and were moved into it at "
+			   "the end of the interval";
+
 static void describe_rest(struct who *w)
 {
 	const struct pool_rest *rest = &w->rest;
@@ -41,12 +44,16 @@ static void describe_rest(struct who *w)
 	w->other.len = w->reason.len = 0;
 	buffer_printf(&w->other, "%zu process%s and the kernel", rest->processes,
 		      rest->processes == 1 ? "" : "es");
+	if (rest->changed)
+		buffer_puts(
+			&w->reason,
+			"others have made or removed groups, which are not counted as such yet");
 	if (!rest->busy)
 		return;
 	buffer_printf(&w->reason,
-		      "%zu of %zu busy %s had no group in this interval, with %.0f %% of the CPU "
+		      "%s%zu of %zu busy %s had no group in this interval, with %.0f %% of the CPU "
 		      "time: ",
-		      rest->busy, rest->all_busy,
+		      rest->changed ? "; " : "", rest->busy, rest->all_busy,
 		      w->by == BY_PROCESS ? "processes" : who_by_words[w->by],
 		      rest->all_cpu > 0 ? 100 * rest->cpu / rest->all_cpu : 0);
 	if (rest->removed)
@@ -109,11 +116,11 @@ static void subtract(struct who *w, const struct frame *f, struct uncore_row *ro
 	place->role = WHO_OTHER;
 	place->tasks = w->other.data;
 	row->place = place;
-	if (row->quality < UNCORE_PARTIAL && unknown) {
+	if (row->quality < UNCORE_PARTIAL && unknown && !w->rest.changed) {
 		row->quality = UNCORE_PARTIAL;
 		row->reason = "it contains what groups without a count moved";
 	}
-	if (row->quality < UNCORE_PARTIAL && w->rest.busy) {
+	if (row->quality < UNCORE_PARTIAL && w->reason.len) {
 		row->quality = UNCORE_PARTIAL;
 		row->reason = w->reason.data;
 	}
@@ -133,6 +140,10 @@ static void add_row(struct who *w, const struct frame *f, size_t index)
 	if (is_negligible(f, from)) {
 		row->quality = UNCORE_MEASURED;
 		row->reason = NULL;
+	}
+	if (owner && owner->outside && row->quality < UNCORE_PARTIAL) {
+		row->quality = UNCORE_PARTIAL;
+		row->reason = who_outside;
 	}
 	if (owner && owner->children && !row->reason)
 		row->reason = who_started;

@@ -131,7 +131,8 @@ static bool is_complete(const struct line *line)
 	const struct uncore_row *row = line->cells[MOVED];
 
 	return !row ||
-	       (isfinite(row->value) && (line->kind == OTHER || row->quality != UNCORE_PARTIAL));
+	       (isfinite(row->value) && (line->kind == OTHER || row->reason == who_outside ||
+					 row->quality != UNCORE_PARTIAL));
 }
 
 /* All that groups moved. A monitor group in the default group, "/web", was taken off that and is

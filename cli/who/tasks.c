@@ -219,3 +219,12 @@ void tasks_threads(const struct tasks *t, int pid, int **ids, size_t *count)
 	if (dir)
 		closedir(dir);
 }
+
+int tasks_process_of(const struct tasks *t, int thread)
+{
+	auto_buffer text = {0};
+	const char *line =
+		tasks_read(t, thread, "status", &text) ? strstr(text.data, "\nTgid:") : NULL;
+
+	return line ? (int)strtol(line + strlen("\nTgid:"), NULL, 10) : 0;
+}

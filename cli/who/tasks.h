@@ -46,6 +46,8 @@ void tasks_scan(struct tasks *t);
 struct process *tasks_find(const struct tasks *t, int pid);
 /* Adds the ids of the threads of a process to an array that the caller frees. */
 void tasks_threads(const struct tasks *t, int pid, int **ids, size_t *count);
+/* The process of a thread; 0: it has ended. */
+int tasks_process_of(const struct tasks *t, int thread);
 
 struct buffer;
 /* Adds the text of a file of the process, "cgroup"; false: it has ended. */

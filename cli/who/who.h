@@ -46,7 +46,9 @@ struct who {
 	uint64_t top; /* so many lines; 0: all */
 	struct pool pool;
 	struct uncore_monitor *monitor;
-	struct print print; /* table.c finds the rest by its member `out` */
+	struct request request;
+	uint64_t scanned_ns; /* when the groups of others were last looked for */
+	struct print print;  /* table.c finds the rest by its member `out` */
 	struct sink sink;
 	struct pool_rest rest; /* of the interval that is printed */
 	/* What takes the place of the rows of its sample. */
@@ -65,6 +67,9 @@ struct who {
 
 /* The reason of rows that are measured, but contain more than their key. */
 extern const char who_started[];
+/* That of rows that lack what processes of the key moved before they were in its group, which is in
+ * "other". */
+extern const char who_outside[];
 
 /* Makes the rows of an interval: of groups that had tasks, and of the default group without its
  * monitor groups. */

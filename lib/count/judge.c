@@ -348,6 +348,24 @@ static void check_known(struct unc_judged_row *v)
 	}
 }
 
+/* Tasks that are not where they should be. */
+static void check_tasks(struct unc_judged_row *v)
+{
+	for (size_t i = 0; i < v->row->counter_count; i++) {
+		const struct unc_slot *slot =
+			v->interval->counters[v->row->counters[i].number].pmu->slot;
+
+		if (slot && slot->strangers)
+			worsen(v, UNCORE_SUSPECT,
+			       "tasks of others are in the group, and may not be moved out of it");
+		if (slot && slot->denied)
+			worsen(v, UNCORE_PARTIAL,
+			       "%zu of its %zu tasks may not be moved into the group: only root "
+			       "moves those of other users",
+			       slot->denied, slot->wanted);
+	}
+}
+
 /* The lines that tasks have in the cache, since they are in another group. */
 static void check_slot(struct unc_judged_row *v)
 {
@@ -506,8 +524,8 @@ static void add_notes(struct unc_judged_row *v)
 /* The first of several reasons for the same quality is shown: permanent ones, such as bugs, come
  * before reasons that may not recur, such as a late reading. */
 static void (*const row_checks[])(struct unc_judged_row *) = {
-	check_events, check_clocks, check_coverage, check_known, check_time,         check_value,
-	check_clock,  check_range,  check_doubt,    check_slot,  check_extrapolated,
+	check_events, check_clocks, check_coverage, check_known, check_time, check_value,
+	check_clock,  check_range,  check_doubt,    check_tasks, check_slot, check_extrapolated,
 };
 
 static bool is_counted(const struct unc_judged_row *v)

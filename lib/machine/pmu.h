@@ -26,9 +26,13 @@ struct unc_slot {
 	char name[48];              /* its directory below mon_groups */
 	char label[UNC_LABEL_ROOM]; /* whose tasks it had in the interval that ended; "": none */
 	char next[UNC_LABEL_ROOM];  /* whose it has now */
-	uint64_t since_ns;          /* it has these; 0: it never had any */
-	bool changed;               /* it got others since the latest reading */
-	bool mixed;                 /* at the latest reading the cache had lines from before that */
+	int dir; /* its directory, with a lock that ends with the process: others see by it that
+		    the group is in use; -1: it was removed */
+	uint64_t since_ns;     /* it has these; 0: it never had any */
+	size_t denied, wanted; /* so many of these may not be moved into it */
+	bool strangers;        /* tasks of former owners may not be moved out of it */
+	bool changed;          /* it got others since the latest reading */
+	bool mixed;            /* at the latest reading the cache had lines from before that */
 };
 
 /* What a reading of a device is, besides a count of events. */

@@ -214,6 +214,13 @@ int unc_root_open_regular(const struct unc_root *r, const char *path)
 	return fd;
 }
 
+int unc_root_open_below(int dir, const char *path, int flags)
+{
+	int fd = dir < 0 ? -1 : openat(dir, path, flags | O_NOFOLLOW | O_CLOEXEC);
+
+	return fd >= 0 ? fd : dir < 0 ? -ENOENT : -errno;
+}
+
 /* Whether the path exists, and whether it is a directory. */
 static bool look_up(const struct unc_root *r, const char *path, bool *is_dir)
 {

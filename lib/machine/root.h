@@ -60,6 +60,8 @@ int unc_root_open_file(const struct unc_root *r, const char *path, int flags);
  * a stranger has no effect on a device and waits for no FIFO. On the running machine a link at its
  * end is not followed. -ELOOP for such a link, -EBADMSG for another kind. */
 int unc_root_open_regular(const struct unc_root *r, const char *path);
+/* The same below an open directory, whose name another one may have now. -ENOENT: `dir` is -1. */
+int unc_root_open_below(int dir, const char *path, int flags);
 /* Replaces a file in a directory. Makes the directory, but not its parents. All users can read
  * both. A concurrent reader finds either the old file or the new one. Returns -ELOOP or -ENOTDIR if
  * a path is a symbolic link, -EPERM if another user can write to the directory, -EROFS for a

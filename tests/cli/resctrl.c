@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* LD_PRELOAD for who.bats: what the kernel does with the directories and files of resctrl, for plain files below
+/* LD_PRELOAD for the tests of who: what the kernel does with the directories and files of resctrl, for plain files below
  * $RESCTRL/sys/fs/resctrl, as linux Documentation/filesystems/resctrl.rst describes it. A new directory gets its files, as long as
  * info/L3_MON/num_rmids allows; a removed one gives its tasks back; what is written into `tasks` moves a task. Each task moves
  * data at a known rate, and the group that it is in counts that: $RESCTRL/loads has lines "TASK CPU TOTAL LOCAL TOTAL LOCAL", with
  * the share of a CPU, and bytes per second on the two caches. A '@' in a file /proc/PID/stat stands for its ticks. $RESCTRL/log gets
  * a line for each change. With a file $RESCTRL/word, groups "uncore-PID-0" have its text, "Unavailable", instead of counts. With a
  * file $RESCTRL/read-only, no group can be made. With a
- * file $RESCTRL/limbo, the id of a removed group cannot be used for so many seconds. */
+ * file $RESCTRL/limbo, the id of a removed group cannot be used for so many seconds. A task with a file $RESCTRL/denied/TASK may not
+ * be moved. $RESCTRL/steal has "TASK top|group OTHER GROUP": when TASK is moved into the default group, or into another one, another
+ * program moves OTHER into GROUP just before. A file "%groups" in /proc/TASK is its cpu_resctrl_groups. */
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -119,8 +121,9 @@ static int add_group(const char *path, const struct stat *st, int flag, struct F
 		group[strlen(group) - 1] = '\0';
 	number = find_group(group);
 	f = fopen(path, "r");
-	/* A control group lists the tasks of its monitor groups, too, and may come after them. */
-	while (f && fscanf(f, "%d", &id) == 1) {
+	/* A control group lists the tasks of its monitor groups, too, and may come after them. No process has an id above
+	 * a million. */
+	while (f && fscanf(f, "%d", &id) == 1 && id < 1000000) {
 		struct task *task = find_task(id);
 
 		if (strlen(group) > strlen(groups[task->group].path))
@@ -352,23 +355,51 @@ int unlinkat(int dir, const char *name, int flags)
 	return 0;
 }
 
+static bool has_file(const char *directory, int task)
+{
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "%.1500s/%s/%d", root(), directory, task);
+	return access(path, F_OK) == 0;
+}
+
+/* What another program does between a look and the move of this task. */
+static void steal(int task, const char *group)
+{
+	char path[PATH_MAX], into[8], theirs[256];
+	int when, other;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%.1500s/steal", root());
+	f = fopen(path, "r");
+	if (!f)
+		return;
+	if (fscanf(f, "%d %7s %d %255s", &when, into, &other, theirs) != 4)
+		abort();
+	fclose(f);
+	if (when != task || (strcmp(into, "top") == 0) != !*group)
+		return;
+	unlink(path);
+	note("steal", theirs, other);
+	move(find_group(theirs), other);
+}
+
 ssize_t write(int fd, const void *data, size_t size)
 {
-	char where[PATH_MAX], group[PATH_MAX], text[32] = "", ended[64];
+	char where[PATH_MAX], group[PATH_MAX], text[32] = "";
 	const char *path = below(path_of(fd, "", where));
 	size_t len = path ? strlen(path) : 0;
-	struct stat st;
 
 	if (len < 5 || strcmp(path + len - 5, "tasks") != 0 || size >= sizeof(text))
 		return syscall(SYS_write, fd, data, size);
 	load();
 	snprintf(group, sizeof(group), "%.*s", len > 6 ? (int)len - 6 : 0, path);
 	memcpy(text, data, size);
-	snprintf(ended, sizeof(ended), "%.40s/ended/%d", root(), atoi(text));
-	if (stat(ended, &st) == 0) {
-		errno = ESRCH;
+	if (has_file("ended", atoi(text)) || has_file("denied", atoi(text))) {
+		errno = has_file("ended", atoi(text)) ? ESRCH : EPERM;
 		return -1;
 	}
+	steal(atoi(text), group);
 	return move(find_group(group), atoi(text)) < 0 ? -1 : (ssize_t)size;
 }
 
@@ -426,6 +457,27 @@ ssize_t pread(int fd, void *into, size_t size, off_t offset)
 			bytes_of(group, cache, strstr(data, "local") != NULL));
 }
 
+/* "res:/" and "mon:NAME", as the kernel has it in proc_resctrl_show(). */
+static ssize_t put_groups(int fd, char *into, size_t size)
+{
+	char where[PATH_MAX], control[PATH_MAX];
+	const char *path, *monitor;
+	int pid;
+
+	path_of(fd, "", where);
+	if (sscanf(where + strlen(root()), "/proc/%d/", &pid) != 1)
+		pid = 0;
+	load();
+	path = groups[find_task(pid)->group].path;
+	monitor = strstr(path, "mon_groups/");
+	snprintf(control, sizeof(control), "%.*s",
+		 monitor ? (int)(monitor - path) : (int)strlen(path), path);
+	if (*control && control[strlen(control) - 1] == '/')
+		control[strlen(control) - 1] = '\0';
+	return snprintf(into, size, "res:%s\nmon:%s\n", *control ? control : "/",
+			monitor ? monitor + strlen("mon_groups/") : "");
+}
+
 ssize_t read(int fd, void *into, size_t size)
 {
 	char where[PATH_MAX], ticks[32], *at;
@@ -433,6 +485,8 @@ ssize_t read(int fd, void *into, size_t size)
 	size_t len;
 	int pid;
 
+	if (got == 8 && memcmp(into, "%groups\n", 8) == 0)
+		return put_groups(fd, into, size);
 	if (size != 4096 || got <= 0 || got > 3000 || !(at = memchr(into, '@', (size_t)got)))
 		return got;
 	path_of(fd, "", where);

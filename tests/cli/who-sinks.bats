@@ -5,7 +5,7 @@
 # shellcheck disable=SC2154 # stderr, output, server and address are set by helpers
 
 load helpers
-load who
+load resctrl
 
 export program=env
 

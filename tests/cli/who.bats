@@ -1,10 +1,11 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# `uncore who` with groups of plain files. tests/vm has the kernel's own groups.
+# `uncore who` with groups of plain files, see resctrl.bash. who-tasks.bats has whose tasks they are; tests/vm has the kernel's own
+# groups.
 # shellcheck disable=SC2154 # stderr is set by expect
 
 load helpers
-load who
+load resctrl
 
 @test "bytes of each process, local and remote, by socket; what no group has" {
 	local other='1 process and the kernel'
@@ -452,12 +453,6 @@ signal.signal(signal.SIGINT, signal.SIG_DFL); signal.signal(signal.SIGQUIT, sign
 	rmdir "$RESCTRL/sys/fs/resctrl"
 	expect_any
 	[[ $output != *resctrl* ]] || fail
-}
-
-# io ID READ WRITTEN: the sums of the process since it began.
-io() {
-	printf 'rchar: 0\nwchar: 0\nread_bytes: %s\nwrite_bytes: %s\ncancelled_write_bytes: 0\n' "$2" "$3" >"$RESCTRL/proc/$1/io.new"
-	mv "$RESCTRL/proc/$1/io.new" "$RESCTRL/proc/$1/io"
 }
 
 @test "--io: bytes of storage beside those of memory, by the same keys" {

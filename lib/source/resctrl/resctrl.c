@@ -268,7 +268,8 @@ enum state { HAS_NUMBER, UNREAD, HAS_WORD, REMOVED };
 struct counter {
 	int fd; /* -1: its group or its cache does not exist */
 	const char *directory, *file;
-	enum state state, before; /* at the latest reading, and at the end of that before */
+	const struct unc_slot *slot; /* of a group of this process; NULL: of another one */
+	enum state state, before;    /* at the latest reading, and at the end of that before */
 	/* The first counter of the same file of its control group, which may be itself; SIZE_MAX:
 	 * that is not counted. */
 	size_t control;
@@ -301,7 +302,13 @@ static const struct {
 /* Returns a descriptor or a negative errno. */
 static int open_file(const struct resctrl_source *s, const struct counter *c)
 {
-	return unc_root_open_file(s->base.root, UNC_PATH("%s/%s", c->directory, c->file), O_RDONLY);
+	const char *path = UNC_PATH("%s/%s", c->directory, c->file);
+	const char *below = c->slot ? strstr(path, "/mon_data/") : NULL;
+
+	if (!below)
+		return unc_root_open_file(s->base.root, path, O_RDONLY);
+	/* Another program may have made a group of that name. */
+	return unc_root_open_below(c->slot->dir, below + 1, O_RDONLY);
 }
 
 /* Reads the file from its beginning. NULL: the group or its cache was removed, and the file is
@@ -337,8 +344,8 @@ static enum state state_of(const char *text, uint64_t *number)
  * and so is the next interval, which begins with it. */
 static void read_counter(struct resctrl_source *s, size_t i, struct uncore_reading *into)
 {
-	const struct unc_slot *slot = s->plan[i].pmu->slot;
 	struct counter *c = &s->counters[i];
+	const struct unc_slot *slot = c->slot;
 	uint64_t begin_ns = unc_now_ns();
 	char text[64], *at;
 
@@ -349,8 +356,12 @@ static void read_counter(struct resctrl_source *s, size_t i, struct uncore_readi
 	at = read_text(s, c, text, sizeof(text));
 	c->state = state_of(at, &into->raw);
 	/* Its base is read when it gets tasks. */
-	if (slot && !*slot->next) {
-		into->why = "the group had no tasks";
+	if (slot && (!*slot->next || (slot->denied && slot->denied == slot->wanted))) {
+		into->why =
+			*slot->next
+				? "none of its tasks may be moved into a group: only root moves "
+				  "those of other users"
+				: "the group had no tasks";
 		return;
 	}
 	into->took_ns = into->uncertain_ns = unc_now_ns() - begin_ns;
@@ -389,6 +400,7 @@ static int open_counter(struct resctrl_source *s, size_t i, struct uncore_counte
 	while (event < EVENTS && events[event].number != c->config[0])
 		event++;
 	s->counters[i] = (struct counter){.fd = -1,
+					  .slot = c->pmu->slot,
 					  .directory = c->pmu->directory,
 					  .file = event < EVENTS ? events[event].file : "event"};
 	c->width = 64;
@@ -510,7 +522,7 @@ static int resctrl_enable(struct unc_source *source, struct unc_error *e)
 /* The interval that this reading ends was that of the tasks which the group got before it. */
 static void end_interval(struct unc_slot *slot)
 {
-	memcpy(slot->label, slot->next, sizeof(slot->label));
+	memcpy(slot->label, slot->next, strlen(slot->next) + 1);
 	slot->changed = false;
 	slot->mixed = slot->since_ns && unc_now_ns() - slot->since_ns < UNC_SLOT_MIXED_NS;
 }

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
-# A machine with resctrl of plain files, in which tests/cli/resctrl.c does what the kernel does: each task moves bytes at a
-# known rate, and the group that it is in counts them.
-# shellcheck disable=SC2154 # output is set by expect
+# What the tests of `uncore who` share: a machine of plain files in which tests/cli/resctrl.c does what the kernel does with groups.
+# Each task moves bytes at a known rate, and the group that it is in counts them.
 
 setup() {
 	export RESCTRL=$BATS_TEST_TMPDIR/machine
@@ -49,6 +48,28 @@ process() {
 	echo "$1 $4 $5 $6 $7 $8" >>"$RESCTRL/loads"
 }
 
+# say_groups ID...: /proc says which group a task is in, as it does since Linux 5.6; for no task, and for these.
+say_groups() {
+	local id
+
+	mkdir -p "$RESCTRL/proc/self"
+	for id in self "$@"; do echo %groups >"$RESCTRL/proc/$id/cpu_resctrl_groups"; done
+}
+
+# begin OPTION...: starts it in the background, and waits until it has printed something.
+begin() {
+	: >"$BATS_TEST_TMPDIR/out"
+	"${who[@]}" "$@" >"$BATS_TEST_TMPDIR/out" 2>"$BATS_TEST_TMPDIR/err" &
+	begun=$!
+	for ((i = 0; i < 100; i++)); do [ -s "$BATS_TEST_TMPDIR/out" ] && break; sleep 0.05; done
+}
+
+# finish: waits for its end.
+finish() {
+	wait "$begun"
+	output=$(<"$BATS_TEST_TMPDIR/out")
+}
+
 # near VALUE EXPECTED: within 1 %.
 near() {
 	awk -v v="$1" -v e="$2" 'BEGIN { exit !(v >= e * 0.99 && v <= e * 1.01) }' || fail "$1 and not $2"
@@ -62,4 +83,10 @@ value() {
 
 no_group_left() {
 	[ -z "$(find "$RESCTRL/sys/fs/resctrl/mon_groups" -name 'uncore-*')" ] || fail 'a group is left'
+}
+
+# io ID READ WRITTEN: the sums of the process since it began.
+io() {
+	printf 'rchar: 0\nwchar: 0\nread_bytes: %s\nwrite_bytes: %s\ncancelled_write_bytes: 0\n' "$2" "$3" >"$RESCTRL/proc/$1/io.new"
+	mv "$RESCTRL/proc/$1/io.new" "$RESCTRL/proc/$1/io"
 }

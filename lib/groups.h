@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/* Groups of resctrl that this process makes: what groups.c and group-tasks.c share. */
+#ifndef UNC_GROUPS_H
+#define UNC_GROUPS_H
+
+#include "object.h"
+
+#define UNC_MON_GROUPS UNC_RESCTRL "/mon_groups"
+
+/* A task in a group of others. */
+struct unc_other_task {
+	int id;
+	size_t group; /* index of its name */
+};
+
+struct uncore_groups {
+	struct uncore *machine;
+	struct unc_slot *slots;
+	size_t count, wanted;
+	const char *limit;             /* why no more are wanted; NULL: all are */
+	bool by_task;                  /* /proc says of each task which group it is in */
+	struct unc_other_task *others; /* ordered by id */
+	size_t other_count;
+	struct unc_names names;   /* of groups of others at the latest look, */
+	struct unc_names scanned; /* and at the scan */
+};
+
+/* Calls `each` for all groups, with their path and their name: of a control group "web", of a
+ * monitor group "web/db" or, in the default group, "/db". Returns its first error, or that of a
+ * directory which exists and cannot be read. */
+int unc_groups_each(const struct unc_root *root,
+		    int (*each)(void *context, const char *path, const char *name), void *context);
+/* Whether the group of that name is one of ours. */
+bool unc_groups_is_own(const struct uncore_groups *g, const char *name);
+/* Whether an error of reading a group means that it was removed. */
+bool unc_groups_is_gone(int err);
+/* Makes the group again that another program has removed. Its owner's next interval begins anew.
+ * -ENOENT: it cannot be made yet, or another group has its name. */
+int unc_groups_make_again(struct uncore_groups *g, size_t i);
+/* The sentence for an error of writing. */
+int unc_groups_refuse(struct unc_error *e, int err, const char *what);
+
+#endif
