@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "answers.h"
+#include "ibs/sampler.h"
 #include "links.h"
 
 static int add_finding(struct uncore *u, struct unc_draft *d)
@@ -511,7 +512,8 @@ static int check_other_pmus(struct uncore *u)
 	for (size_t i = 0; i < u->pmus.count; i++) {
 		const struct uncore_pmu *pmu = &u->pmus.items[i];
 
-		if (pmu->is_core || uncore_pmu_family(pmu) || pmu->broken)
+		if (pmu->is_core || uncore_pmu_family(pmu) || pmu->broken ||
+		    unc_sampler_is(pmu->name))
 			continue;
 		count++;
 		if (!same) {

@@ -1,7 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* A finding: whether Arm's CPUs can sample loads (SPE). */
+/* A finding: what samples loads, IBS or SPE, or why Arm's CPUs do not. */
 #include "ibs/sampler.h"
 #include "links.h"
+
+static bool has_fetches(const struct uncore *u)
+{
+	for (size_t i = 0; i < u->pmus.count; i++)
+		if (strcmp(u->pmus.items[i].name, "ibs_fetch") == 0)
+			return true;
+	return false;
+}
 
 int unc_sampled_check(struct uncore *u, unc_add_finding *add)
 {
@@ -10,13 +18,17 @@ int unc_sampled_check(struct uncore *u, unc_add_finding *add)
 	struct unc_sampler found;
 	bool hidden;
 
-	if (u->sim || u->regs || strncmp(u->topology.cpu_model, "arm/", 4) != 0)
+	if (u->sim || u->regs)
 		return 0;
-	hidden = unc_sampler_hidden(u, &why, &fix);
+	hidden =
+		strncmp(u->topology.cpu_model, "arm/", 4) == 0 && unc_sampler_hidden(u, &why, &fix);
 	if (unc_sampler_find(u, &found)) {
-		unc_text_add(&d.found, "%s samples loads on %zu CPU%s: uncore latency --spe",
+		unc_text_add(&d.found, "%s samples loads on %zu CPU%s: uncore latency --%s",
 			     found.pmu->name, found.pmu->cpus.count,
-			     found.pmu->cpus.count == 1 ? "" : "s");
+			     found.pmu->cpus.count == 1 ? "" : "s", found.spe ? "spe" : "ibs");
+		if (has_fetches(u))
+			unc_text_add(&d.found, "; ibs_fetch samples instruction fetches, for "
+					       "perf record");
 		return add(u, &d);
 	}
 	if (!hidden)

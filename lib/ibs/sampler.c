@@ -2,6 +2,12 @@
 /* PMUs that sample loads. What hides SPE: linux drivers/perf/arm_spe_pmu.c. */
 #include "ibs/sampler.h"
 
+bool unc_sampler_is(const char *pmu)
+{
+	return strncmp(pmu, "arm_spe_", 8) == 0 || strcmp(pmu, "ibs_op") == 0 ||
+	       strcmp(pmu, "ibs_fetch") == 0;
+}
+
 bool unc_sampler_find(const struct uncore *u, struct unc_sampler *out)
 {
 	*out = (struct unc_sampler){0};

@@ -11,6 +11,8 @@ struct unc_sampler {
 	size_t others; /* further PMUs of this kind, of other CPUs */
 };
 
+/* Whether the PMU only samples: it has no events to count. */
+bool unc_sampler_is(const char *pmu);
 /* ibs_op or the first arm_spe_N. False: the machine shows none. */
 bool unc_sampler_find(const struct uncore *u, struct unc_sampler *out);
 /* Why the machine shows no SPE although its firmware lists it. False: it does not. `fix`: a

@@ -119,8 +119,21 @@ record() {
 	echo 9 >"$root/$event_source/arm_spe_0/type"
 	expect 0 "$UNCORE" --root "$root" doctor
 	shows 'ok       sampled loads: arm_spe_0 samples loads on 1 CPU: uncore latency --spe'
+	[[ ! $output =~ 'without metrics' ]] || fail 'it has no events to count'
 	refuses 3 "$UNCORE" --root "$root" latency
 	says 'uncore latency --spe'
+}
+
+@test "doctor names the PMUs of IBS" {
+	local root=$BATS_TEST_TMPDIR/amd name event_source=sys/bus/event_source/devices
+
+	mkdir -p "$root"/{proc,sys/devices/system/cpu,$event_source/ibs_op,$event_source/ibs_fetch}
+	printf 'processor\t: 0\nvendor_id\t: AuthenticAMD\ncpu family\t: 25\nmodel\t\t: 17\n' >"$root/proc/cpuinfo"
+	echo 0 >"$root/sys/devices/system/cpu/online"
+	for name in ibs_op ibs_fetch; do echo 10 >"$root/$event_source/$name/type"; done
+	run "$UNCORE" --root "$root" doctor
+	shows 'ok +sampled loads: ibs_op samples loads on 1 CPU: uncore latency --ibs; ibs_fetch samples'
+	[[ ! $output =~ 'without metrics' ]] || fail 'they have no events to count'
 }
 
 @test "keys as text and CSV: goldens" {
