@@ -531,8 +531,8 @@ class Monitor(_Owner):
 
 
 class Latency(_Owner):
-    """Latencies of loads that AMD CPUs sampled (IBS), as `uncore latency --ibs` has them: of this machine, or of a
-    recording of perf.
+    """Latencies of loads that AMD CPUs (IBS) or Arm CPUs (SPE) sampled, as `uncore latency --ibs` has them: of this
+    machine, or of a recording of perf.
 
     least  only latencies of so many core clocks or more
     """
