@@ -39,14 +39,10 @@ static bool is_mapped_apart(const struct uncore *u)
 
 bool unc_sampler_hidden(const struct uncore *u, const char **why, const char **fix)
 {
-	struct unc_names found = {0};
-	bool has;
-
 	/* From the firmware's tables: ACPI's MADT, or a device tree. */
-	unc_root_glob(u->root, "sys/bus/platform/devices/arm,spe-v1", &found);
-	unc_root_glob(u->root, "sys/bus/platform/devices/*spe-pmu", &found);
-	has = found.count > 0;
-	unc_names_finish(&found);
+	bool has = unc_root_exists(u->root, "sys/bus/platform/devices/arm,spe-v1") ||
+		   unc_root_exists(u->root, "sys/bus/platform/devices/spe-pmu");
+
 	*fix = NULL;
 	if (is_mapped_apart(u)) {
 		*why = "the kernel is not mapped while programs run (KPTI), so SPE cannot write its "
