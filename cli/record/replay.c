@@ -435,8 +435,8 @@ static int read_interval(struct replay *r)
 	return err;
 }
 
-/* PMUs that the source has made are in no snapshot: of registers, and of groups of resctrl. Only the
- * values in the file are left of them. */
+/* PMUs that the source has made, of registers and of groups of resctrl, are in no snapshot: the
+ * file has their values only. */
 static int refuse_made_pmus(struct recording *file, const char *path)
 {
 	char *source = NULL;

@@ -356,14 +356,13 @@ static void read_counter(struct resctrl_source *s, size_t i, struct uncore_readi
 	at = read_text(s, c, text, sizeof(text));
 	c->state = state_of(at, &into->raw);
 	/* Its base is read when it gets tasks. */
-	if (slot && (!*slot->next || (slot->denied && slot->denied == slot->wanted))) {
-		into->why =
-			*slot->next
-				? "none of its tasks may be moved into a group: only root moves "
-				  "those of other users"
-				: "the group had no tasks";
+	if (slot && !*slot->next)
+		into->why = "the group had no tasks";
+	else if (slot && slot->denied && slot->denied == slot->wanted)
+		into->why = "none of its tasks may be moved into a group: only root moves "
+			    "those of other users";
+	if (into->why)
 		return;
-	}
 	into->took_ns = into->uncertain_ns = unc_now_ns() - begin_ns;
 	into->at_ns = begin_ns + into->took_ns / 2;
 	into->enabled_ns = into->running_ns = into->at_ns - s->since_ns;
