@@ -3,6 +3,7 @@
 #include "uncore.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 
@@ -361,11 +362,15 @@ static void put_part(struct machine *x, char is, char was, unsigned own)
 /* The row of the default group at each reading is . measured, P partial, or S without a value. */
 static void check_transitions(struct machine *x, const char *states, const char *rows, bool counted)
 {
-	struct unc_slot slot = {.name = "db"};
+	struct unc_slot slot = {.name = "db", .dir = -1};
 	bool own = strpbrk(states, "nw"); /* a group of this process */
+	char path[sizeof(x->tree.dir) + sizeof(TOP "mon_groups/db")];
 
+	snprintf(path, sizeof(path), "%s/" TOP "mon_groups/db", x->tree.dir);
 	for (size_t i = 0; states[i]; i++) {
 		put_part(x, states[i], i ? states[i - 1] : '\0', 1000 + 10 * (unsigned)i);
+		close(slot.dir);
+		slot.dir = open(path, O_PATH | O_DIRECTORY);
 		strcpy(slot.next, strchr("nw", states[i]) ? "" : "tasks");
 		if (!i) {
 			assert_int_equal(uncore_scan(x->u), 0);
@@ -388,6 +393,7 @@ static void check_transitions(struct machine *x, const char *states, const char 
 				 row(x, "/", 0)->reason);
 		has_quality(row(x, "/", 0), rows[i - 1] == 'P' ? UNCORE_PARTIAL : UNCORE_MEASURED);
 	}
+	close(slot.dir);
 	uncore_monitor_free(x->m);
 	x->m = NULL;
 	if (states[strlen(states) - 1] != 'R')
