@@ -177,8 +177,9 @@ static int open_event(const struct perf_event_attr *a, int cpu)
 	if (error && a->type == TYPE)
 		return -atoi(error);
 	/* What the driver refuses: a frequency, what it cannot exclude, a task's event; and what is not sampled. */
-	if (a->type == TYPE && (a->freq || a->exclude_idle || !a->sample_period || a->sample_type != FIELDS ||
-				!(a->config >> 33 & 1) || !(a->config & 1)))
+	if (a->type == TYPE &&
+	    (a->freq || a->exclude_idle || !a->sample_period || a->sample_type != FIELDS ||
+	     !(a->config >> 33 & 1) || !(a->config & 1)))
 		return -EINVAL;
 	if (count == MOST)
 		abort();
@@ -186,14 +187,17 @@ static int open_event(const struct perf_event_attr *a, int cpu)
 	if (fd < 0 || dup2(fd, FIRST_FD + count) < 0)
 		abort();
 	close(fd);
-	*e = (struct event){.cpu = cpu, .spe = a->type == TYPE, .context_switch = a->context_switch};
+	*e = (struct event){
+		.cpu = cpu, .spe = a->type == TYPE, .context_switch = a->context_switch};
 	snprintf(path, sizeof(path), "%.1000s/%d", place(), cpu);
 	if (e->spe)
 		e->script = fopen(path, "r");
 	snprintf(path, sizeof(path), "%.1000s/log", place());
 	f = fopen(path, "a");
-	snprintf(line, sizeof(line), "cpu %d type %u config %#llx config2 %#llx switches %d comm %d mmap2 %d\n", cpu, a->type,
-		 (unsigned long long)a->config, (unsigned long long)a->config2, (int)a->context_switch, (int)a->comm, (int)a->mmap2);
+	snprintf(line, sizeof(line),
+		 "cpu %d type %u config %#llx config2 %#llx switches %d comm %d mmap2 %d\n", cpu,
+		 a->type, (unsigned long long)a->config, (unsigned long long)a->config2,
+		 (int)a->context_switch, (int)a->comm, (int)a->mmap2);
 	if (f) {
 		fputs(line, f);
 		fclose(f);
@@ -243,8 +247,9 @@ void *mmap(void *want, size_t size, int rights, int flags, int fd, off_t offset)
 	char *at;
 
 	/* The area behind the ring, a power of two of pages, no fewer than two; its place is in the page. */
-	if (e && offset && (!e->page || e->page->aux_offset != (uint64_t)offset || e->page->aux_size != size ||
-			    (uint64_t)offset < page + e->size || size & (size - 1) || size < 2 * page)) {
+	if (e && offset &&
+	    (!e->page || e->page->aux_offset != (uint64_t)offset || e->page->aux_size != size ||
+	     (uint64_t)offset < page + e->size || size & (size - 1) || size < 2 * page)) {
 		errno = EINVAL;
 		return MAP_FAILED;
 	}
@@ -277,7 +282,8 @@ int ioctl(int fd, unsigned long request, ...)
 	} else if (request == PERF_EVENT_IOC_DISABLE && e->spe && e->enabled) {
 		e->enabled = false;
 		play(e);
-	} else if (request == PERF_EVENT_IOC_SET_OUTPUT && (!event_of((int)value) || event_of((int)value)->cpu != e->cpu)) {
+	} else if (request == PERF_EVENT_IOC_SET_OUTPUT &&
+		   (!event_of((int)value) || event_of((int)value)->cpu != e->cpu)) {
 		errno = EINVAL;
 		return -1;
 	}
