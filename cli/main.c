@@ -12,6 +12,7 @@
 
 #include "base/buffer.h"
 #include "base/cli.h"
+#include "base/rights.h"
 #include "commands/guess.h"
 #include "commands/options.h"
 #include "record/replay.h"
@@ -334,19 +335,6 @@ static void *allocate(size_t size)
 	return cli_realloc(NULL, size, 1);
 }
 
-/* A package can let members of a group count: by a copy of the installed command that has
- * CAP_PERFMON, and that no other user may execute (packaging/debian/uncore.postinst). */
-static void become_copy_that_counts(char **argv)
-{
-	static const char installed[] = UNCORE_PREFIX "/bin/uncore";
-	char self[sizeof(installed) + 1];
-	ssize_t n = readlink("/proc/self/exe", self, sizeof(self));
-
-	if (geteuid() != 0 && n == (ssize_t)strlen(installed) &&
-	    memcmp(self, installed, (size_t)n) == 0)
-		execv(UNCORE_PREFIX "/libexec/uncore/uncore", argv);
-}
-
 int main(int argc, char **argv)
 {
 	static const struct cli_syntax syntax = {
@@ -366,7 +354,7 @@ int main(int argc, char **argv)
 	if (argc > 0 && strcmp(argv[0], "uncore-nvml") == 0)
 		return unc_nvml_main(argc, argv);
 #endif
-	become_copy_that_counts(argv);
+	rights_become_copy(argv);
 #ifdef UNCORE_RECORD
 	cli.open_replay = replay_open;
 #endif

@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/rights.h"
 #include "commands/options.h"
 #include "output/place.h"
 
@@ -379,6 +380,7 @@ static void run(const struct alarm *a, int output, char **environment)
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	if (a->cli->pinned)
 		sched_setaffinity(0, sizeof(a->cli->cpus), a->cli->cpus.parts);
+	rights_restore_environment(environment);
 	execve(SHELL, words, environment);
 	_exit(errno == ENOENT ? CLI_NOT_FOUND : CLI_NOT_EXECUTABLE);
 }

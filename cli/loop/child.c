@@ -8,6 +8,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/rights.h"
+
 /* In the child: waits at the gate, then becomes the command. */
 static void run(int gate, int failed, char **command)
 {
@@ -20,6 +22,7 @@ static void run(int gate, int failed, char **command)
 	} while (n < 0 && errno == EINTR);
 	if (n != 1)
 		_exit(CLI_OK);
+	rights_restore_environment(environ);
 	execvp(command[0], command);
 	err = errno;
 	n = write(failed, &err, sizeof(err));
