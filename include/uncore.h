@@ -1044,13 +1044,14 @@ size_t uncore_groups_count(const struct uncore_groups *g);
 /* Its directory's name, which is also the role of its rows, after a slash. */
 const char *uncore_groups_name(const struct uncore_groups *g, size_t i);
 
-/* Reads which tasks are in groups of others, for the next two functions. An error, with a sentence,
- * if the list of a group that exists cannot be read: tasks should not be moved then. -ENOMEM. */
+/* Reads which tasks are in groups of others, for the next two functions. An error, with a
+ * sentence, if the list of a group that exists cannot be read: tasks should not be moved then.
+ * -ENOMEM. */
 int uncore_groups_look(struct uncore_groups *g);
 /* The group of others that the task was in, "web" or "/batch"; NULL: none. */
 const char *uncore_groups_other(const struct uncore_groups *g, int task);
-/* Whether others have made or removed groups since the scan. The machine must be scanned again, and
- * a new monitor planned, to count the groups that there are now. */
+/* Whether others have made or removed groups since the scan. The machine must be scanned again,
+ * and a new monitor planned, to count the groups that there are now. */
 bool uncore_groups_changed(const struct uncore_groups *g);
 
 /* Gives the group to these tasks (ids of threads). With the label that it has, they are added to

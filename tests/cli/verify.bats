@@ -652,10 +652,14 @@ while not select.select([sys.stdin], [], [], 0.001)[0]:
 # keep DIRECTORY FAULT [NOISE]: a report of this machine, with the readings of other counters, as the last one there.
 keep() {
 	report "${@:2}"
+	local version
+
+	version=$("$UNCORE" --version)
+	version=${version#* }
 	mkdir -p "$1"
 	{
 		"$UNCORE" snapshot -
-		sed -n '/^uncore\/verify:/,$p' "$2.uncore" | sed 's/intel-imc/planted/'
+		sed -n '/^uncore\/verify:/,$p' "$2.uncore" | sed "s/intel-imc/planted/; s/0\.1\.0/$version/"
 	} >"$1/verified-regs.uncore"
 }
 
