@@ -180,7 +180,7 @@ static void put_grid(struct grid *g, const char *kind)
 	struct table *widths = *kind == 'r' ? &g->out->table : &g->out->below;
 	struct table_column columns[TABLE_COLUMNS + 1] = {
 		{*kind == 'r' ? "READS" : "WRITES", false}};
-	char titles[TABLE_COLUMNS][40];
+	char titles[TABLE_COLUMNS][WORD + sizeof("to")];
 	struct table t;
 
 	for (size_t i = 0; i < g->to.count; i++) {
