@@ -307,7 +307,8 @@ static void read_pmus(const struct unc_root *root, const char *dir, int depth)
 
 		for (size_t k = 0; k < sizeof(others) / sizeof(*others); k++)
 			other = other || strcmp(name, others[k]) == 0;
-		if (other)
+		/* At depth 0 the names are PMUs: that of RAPL is "power". */
+		if (depth > 0 && other)
 			continue;
 		if (unc_root_read_bytes(root, path, 1 << 16, &data, &len) == 0)
 			free(data);

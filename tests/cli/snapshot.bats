@@ -26,6 +26,20 @@ load helpers
 	done
 }
 
+@test "the PMU that has the name of a directory of the kernel's power management: its events" {
+	local pmu=$BATS_TEST_TMPDIR/machine/sys/bus/event_source/devices/power
+
+	mkdir -p "$pmu/events" "$pmu/format" "$pmu/power"
+	echo 11 >"$pmu/type"
+	echo 0 >"$pmu/cpumask"
+	echo config:0-7 >"$pmu/format/event"
+	echo event=0x02 >"$pmu/events/energy-pkg"
+	echo auto >"$pmu/power/control"
+	expect 0 "$UNCORE" --root "$BATS_TEST_TMPDIR/machine" snapshot -
+	shows '/power/events/energy-pkg = event=0x02' '/power/format/event = config:0-7'
+	[[ $output != *power/power/control* ]] || fail 'power management'
+}
+
 @test "this machine: the same from its file" {
 	expect 0 "$UNCORE" snapshot "$BATS_TEST_TMPDIR/here.txt"
 	python3 "$MACHINES/snapshot.py" unpack "$BATS_TEST_TMPDIR/here.txt" "$BATS_TEST_TMPDIR/here"
