@@ -90,7 +90,7 @@ nightly-races: build-dev/build.ninja
 
 nightly-vm:
 	@tests/vm/prepare
-	@tests/vm/test -a
+	@UNCORE_CLEAN_RUNS=50 tests/vm/test -a -t 5400
 
 nightly-portable: portable
 	@tests/portable build-portable/uncore
