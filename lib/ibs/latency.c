@@ -19,7 +19,7 @@ struct uncore_latency {
 	struct uncore_latency_row rows[UNC_IBS_SOURCES];
 	size_t count;
 	char missing[sizeof(struct unc_error) + 80]; /* why CPUs are missing; "": none is missing */
-	char reason[sizeof(struct unc_error) + 320]; /* why rows are partial; "": they are not */
+	char reason[sizeof(struct unc_error) + 480]; /* why rows are partial; "": they are not */
 	char note[512];
 	/* With a key: */
 	struct unc_tasks tasks;
@@ -62,10 +62,12 @@ static void put_note(struct uncore_latency *l, uint64_t count, const char *what)
 	append(l->note, sizeof(l->note), count, what);
 }
 
-/* What the samples are not all of: CPUs, and packets that SPE could not write. */
+/* What the samples are not all of: CPUs, samples without room, and packets that SPE could not
+ * write. */
 static void make_reason(struct uncore_latency *l)
 {
 	const struct unc_trace *t = &l->ibs.trace;
+	bool said = t->truncated || t->gaps; /* what SPE lost; counts.lost has it, too */
 
 	snprintf(l->reason, sizeof(l->reason), "%s", l->missing);
 	append(l->reason, sizeof(l->reason), t->truncated,
@@ -74,6 +76,10 @@ static void make_reason(struct uncore_latency *l)
 	       "times ops were not sampled, the sample before was not complete (collision)");
 	append(l->reason, sizeof(l->reason), t->gaps,
 	       "pieces of the buffer lost, the ring of records was full");
+	append(l->reason, sizeof(l->reason), said ? 0 : l->ibs.counts.lost,
+	       "samples lost, the buffer was full");
+	append(l->reason, sizeof(l->reason), l->ibs.counts.throttled,
+	       "times the kernel throttled sampling");
 }
 
 /* What the numbers leave out. */
