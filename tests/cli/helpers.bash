@@ -198,6 +198,31 @@ scrape() {
 	python3 -S "$BATS_TEST_DIRNAME/scrape.py" "$@"
 }
 
+# ---- a collector of OpenTelemetry ----
+
+needs_otlp() {
+	[[ $("$UNCORE" --source "$SIM_SPR" serve --otlp http://localhost --dry-run 2>&1) != *'built without libcurl'* ]] || skip 'built without libcurl'
+}
+
+# collector ANSWER...: in the background; sets $receiver, and $url.
+collector() {
+	mkdir -p collected
+	rm -f collected/*
+	# Not the function, whose process would be another.
+	"${PYTHON:-$(type -P python3)}" -S "$BATS_TEST_DIRNAME/otlp.py" collect collected "$@" 3>&- &
+	receiver=$!
+	until [ -e collected/port ]; do
+		kill -0 "$receiver" || return 1
+		sleep 0.05
+	done
+	url=http://127.0.0.1:$(<collected/port)
+}
+
+# otlp FILE: a request as samples of Prometheus.
+otlp() {
+	python3 -S "$BATS_TEST_DIRNAME/otlp.py" text "$1"
+}
+
 # hide_vmd DIR: Skylake's simulation DIR/sim.yaml, on whose machine nothing says on which root bus the VMD device is.
 hide_vmd() {
 	mkdir -p "$1"

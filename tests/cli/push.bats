@@ -12,7 +12,7 @@ setup() {
 teardown() {
 	local process
 
-	for process in "${server-}" "${other-}"; do
+	for process in "${server-}" "${other-}" "${receiver-}"; do
 		[ -z "$process" ] || { kill -KILL "$process" && wait "$process"; } 2>/dev/null || true
 	done
 }
@@ -187,31 +187,9 @@ scrape() {
 
 # ---- --otlp ----
 
-needs_otlp() {
-	[[ $("$UNCORE" --source "$SIM_SPR" serve --otlp http://localhost --dry-run 2>&1) != *'built without libcurl'* ]] || skip 'built without libcurl'
-}
-
-# collector ANSWER...: in the background; sets $url.
-collector() {
-	mkdir -p collected
-	rm -f collected/*
-	# Not the function, whose process would be another.
-	"${PYTHON:-$(type -P python3)}" -S "$BATS_TEST_DIRNAME/otlp.py" collect collected "$@" 3>&- &
-	other=$!
-	until [ -e collected/port ]; do
-		kill -0 "$other" || return 1
-		sleep 0.05
-	done
-	url=http://127.0.0.1:$(<collected/port)
-}
-
 # received N: waits for the request of this number.
 received() {
 	within_time [ -e "collected/$1.json" ]
-}
-
-otlp() {
-	python3 -S "$BATS_TEST_DIRNAME/otlp.py" text "$1"
 }
 
 @test "--otlp: requests are OTLP, and have the samples of /metrics by the same names" {
@@ -318,8 +296,8 @@ otlp() {
 	[ "$(scrape value uncore_intervals_total <text)" -ge $((count + 25)) ] || fail "$count, $(<text)"
 	[ "$(scrape value uncore_missed_ticks_total <text)" -le 10 ] || fail "$(<text)"
 	stop TERM
-	kill "$other"
-	wait "$other" || true
+	kill "$receiver"
+	wait "$receiver" || true
 	serve --source "$SIM_T410" serve --listen unix:socket --otlp "$url" --otlp-interval 10ms -I 20ms
 	told 'otlp: http://127.0.0.1:.* connect'
 	scrape wait "$address" 30 >/dev/null

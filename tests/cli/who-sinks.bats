@@ -22,7 +22,11 @@ owners() {
 }
 
 teardown() {
-	[ -z "${server-}" ] || kill -9 "$server" 2>/dev/null || true
+	local process
+
+	for process in "${server-}" "${receiver-}"; do
+		[ -z "$process" ] || { kill -KILL "$process" && wait "$process"; } 2>/dev/null || true
+	done
 }
 
 # soon FUNCTION...: within ten seconds.
@@ -112,11 +116,45 @@ child() {
 	stop TERM
 }
 
-@test "serve --who and --otlp, --textfile: the same series" {
+# pushes SERIES: whether the latest request has the series; sets `text`.
+pushes() {
+	local latest
+
+	latest=$(find collected -name '*.json' | sort -V | tail -n 1)
+	[ -n "$latest" ] && text=$(otlp "$latest") && grep -F "$1 " <<<"$text"
+}
+
+names_of_who() {
+	sed -n 's/^\(uncore_who_.*\) .*/\1/p' <<<"$text" | sort
+}
+
+# as_scraped: whether the latest request has the series of /metrics. The values are of other moments.
+as_scraped() {
+	local scraped
+
+	text=$(scrape get "$address")
+	scraped=$(names_of_who)
+	pushes uncore_who_up && diff <(names_of_who) - <<<"$scraped"
+}
+
+@test "serve --who and --textfile: the same series" {
 	owners
 	serve "${emulated[@]}" serve --user root --resctrl --listen unix:socket -I 100ms --who unit --textfile "$PWD/all.prom" --textfile-interval 100ms
 	exports 'uncore_who_memory_bytes_total{unit="a.service"}'
-	until grep -q '^uncore_who_memory_bytes_total{unit="b.service"}' all.prom; do sleep 0.05; done
+	soon grep '^uncore_who_memory_bytes_total{unit="b.service"}' all.prom
+	stop TERM
+}
+
+@test "serve --who and --otlp: the same series" {
+	owners
+	needs_otlp
+	collector 200
+	serve "${emulated[@]}" serve --resctrl --listen unix:socket -I 100ms --who unit --otlp "$url" --otlp-interval 100ms
+	soon pushes 'uncore_who_memory_bytes_total{unit="a.service"}'
+	rated 'unit="a.service"' memory 4e9
+	rated 'unit="b.service"' memory_remote 1e9
+	grep -qx 'uncore_who_up 1' <<<"$text" || fail "$text"
+	soon as_scraped
 	stop TERM
 }
 
