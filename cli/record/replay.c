@@ -440,17 +440,22 @@ static int read_interval(struct replay *r)
 static int refuse_made_pmus(struct recording *file, const char *path)
 {
 	char *source = NULL;
+	int64_t who = 0;
 	int err = recording_meta(file, "source", &source), status = CLI_OK;
 	bool made = source && (strncmp(source, "regs:", 5) == 0 || strcmp(source, "resctrl") == 0);
 
+	if (!err && made)
+		err = store_number(file, "SELECT count(*) FROM sqlite_master WHERE name = 'who'", 0,
+				   &who);
 	if (err)
 		status = cli_failure(CLI_RUNTIME, "%s", file->error);
 	else if (made)
 		status = cli_failure(CLI_UNAVAILABLE,
 				     "%s: recordings of %s cannot be computed again; the recorded "
-				     "values are in its view samples: sqlite3 -header %s "
+				     "values are in its view samples%s: sqlite3 -header %s "
 				     "'SELECT time, name, pmu, value, unit, quality FROM samples'",
-				     path, source, path);
+				     path, source, who ? ", those of --who in its view who" : "",
+				     path);
 	free(source);
 	return status;
 }

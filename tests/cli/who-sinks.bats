@@ -239,6 +239,9 @@ group|web|{"group":"web"}' ] || fail "$(sql a.uncore "SELECT DISTINCT kind, key,
 		'{"runtime":"containerd","container":"4f8d1c0b2a3e","pod":"8a1b2c3d-0000-4000-8000-00000000002a"}' ] ||
 		fail "$(sql a.uncore 'SELECT DISTINCT labels FROM who')"
 	near "$(sql a.uncore "SELECT value FROM who WHERE kind = 'container' AND name = 'group.memory.bandwidth' AND socket IS NULL")" 1e9
+	# Groups are in no snapshot.
+	expect 3 "$UNCORE" report a.uncore
+	says 'recordings of resctrl cannot be computed again; the recorded values are in its view samples, those of --who in its view who: sqlite3'
 }
 
 @test "record --who: rotated files have the rows of their time; SIGKILL leaves a recording and no group" {
