@@ -90,6 +90,15 @@ static double amount_of(const struct uncore_row *row)
 		       : row->value * c->seconds;
 }
 
+/* An interval counts once, for whichever of its sums. A gauge has no value while it is suspect. */
+static void add_partial(struct who_owner *o, const struct uncore_row *row, uint64_t now_ns)
+{
+	if (row->quality < UNCORE_PARTIAL || !isfinite(row->value) || o->partial_ns == now_ns)
+		return;
+	o->partial += row->counted->seconds;
+	o->partial_ns = now_ns;
+}
+
 static void add_row(struct who_textfile *t, enum who_by by, const struct uncore_row *row,
 		    uint64_t now_ns)
 {
@@ -110,6 +119,8 @@ static void add_row(struct who_textfile *t, enum who_by by, const struct uncore_
 	}
 	o->seen_ns = now_ns;
 	o->has[series] |= isfinite(row->value);
+	if (!is_gauge(series))
+		add_partial(o, row, now_ns);
 	if (is_gauge(series))
 		o->sums[series] = row->quality < UNCORE_SUSPECT ? row->value : NAN;
 	else if (isfinite(amount_of(row)))
@@ -172,6 +183,11 @@ static void put_all(const struct who *w, struct buffer *to)
 		if (t->owners[i].measured > 0)
 			buffer_printf(to, "uncore_who_measured_seconds_total{%s} %.9g\n",
 				      t->owners[i].labels, t->owners[i].measured);
+	put_head(to, "uncore_who_partial_seconds_total", "counter",
+		 "Time in which a value of the key was partial or suspect.");
+	for (size_t i = 0; i < t->owner_count; i++)
+		buffer_printf(to, "uncore_who_partial_seconds_total{%s} %.9g\n",
+			      t->owners[i].labels, t->owners[i].partial);
 	put_head(to, "uncore_who_without_group", "gauge",
 		 "Busy keys that had no group in the last interval.");
 	buffer_printf(to, "uncore_who_without_group %zu\n", w->pool.groups ? w->rest.busy : 0);

@@ -29,7 +29,9 @@ struct who_owner {
 	char *labels;
 	double sums[WHO_SUMS];
 	bool has[WHO_SUMS];
-	double measured; /* seconds in which it had a group */
+	double measured;     /* seconds in which it had a group */
+	double partial;      /* seconds in which a value was partial or suspect */
+	uint64_t partial_ns; /* the end of the latest interval among these */
 	uint64_t seen_ns;
 };
 

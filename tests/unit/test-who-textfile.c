@@ -17,7 +17,8 @@
 #define MOST 600
 #define SECOND 1000000000ULL
 
-static const struct uncore_row_query moved = {.name = WHO_MOVED}, cache = {.name = WHO_CACHE};
+static const struct uncore_row_query moved = {.name = WHO_MOVED}, local = {.name = WHO_LOCAL},
+				     cache = {.name = WHO_CACHE};
 
 struct world {
 	struct tree tree;
@@ -123,6 +124,35 @@ static void test_sums(void **state)
 	close_world(&w);
 }
 
+/* A sum to which partial values were added says for how long, each interval once. */
+static void test_partial(void **state)
+{
+	static struct world w;
+	const char *text;
+
+	(void)state;
+	open_world(&w);
+	add(&w, &moved, "a.service", "/uncore-1-0", 100);
+	add(&w, &moved, "1 process and the kernel", WHO_OTHER, 7);
+	w.rows[1].quality = UNCORE_PARTIAL;
+	add(&w, &local, "1 process and the kernel", WHO_OTHER, 5);
+	w.rows[2].quality = UNCORE_SUSPECT;
+	add(&w, &cache, "a.service", "/uncore-1-0", 4096);
+	w.rows[3].quality = UNCORE_SUSPECT;
+	text = end_interval(&w, 1);
+	assert_has(text, "uncore_who_partial_seconds_total{unit=\"a.service\"} 0\n");
+	assert_has(text, "uncore_who_partial_seconds_total{kind=\"other\"} 1\n");
+	add(&w, &moved, "1 process and the kernel", WHO_OTHER, 7);
+	text = end_interval(&w, 1);
+	assert_has(text, "uncore_who_partial_seconds_total{kind=\"other\"} 1\n");
+	add(&w, &moved, "1 process and the kernel", WHO_OTHER, 7);
+	w.rows[0].quality = UNCORE_PARTIAL;
+	text = end_interval(&w, 1);
+	assert_has(text, "uncore_who_partial_seconds_total{kind=\"other\"} 2\n");
+	assert_has(text, "uncore_who_measured_seconds_total{kind=\"other\"} 3\n");
+	close_world(&w);
+}
+
 /* More keys than series: those of this interval stay, and old ones make room. */
 static void test_bound(void **state)
 {
@@ -177,6 +207,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_sums),
+		cmocka_unit_test(test_partial),
 		cmocka_unit_test(test_bound),
 		cmocka_unit_test(test_labels),
 	};
