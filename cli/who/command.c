@@ -281,7 +281,9 @@ static bool remains(const struct cli *cli, const struct who_options *o, int err)
 static void note_groups(const struct cli *cli, const struct who_options *o, int err)
 {
 	if (err)
-		cli_error("note: %s. Without groups only storage and GPUs are shown",
+		cli_error("note: %s. Without groups only storage and GPUs are shown; on AMD and "
+			  "Arm 'uncore latency --ibs (Arm: --spe) --by process --from memory' "
+			  "samples loads",
 			  uncore_error(cli->u));
 	else if (uncore_groups_count(made) < o->groups && o->verbose)
 		cli_error("note: %zu groups were made: %s", uncore_groups_count(made),
