@@ -97,6 +97,24 @@ static double value_of(const struct line *line, enum column column)
 	return row && isfinite(row->value) ? row->value : 0;
 }
 
+/* NaN: there are rows, and none has a value. *partial: some have none, or not all. */
+static double sum_of_column(const struct line *lines, size_t count, enum column column,
+			    bool *partial)
+{
+	size_t rows = 0, known = 0;
+	double sum = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		const struct uncore_row *row = lines[i].cells[column];
+
+		rows += row != NULL;
+		known += row && isfinite(row->value);
+		sum += value_of(&lines[i], column);
+		*partial |= row && row->quality >= UNCORE_PARTIAL;
+	}
+	return rows && !known ? NAN : sum;
+}
+
 /* What moved, or else what fills the cache; -1: not known. */
 static double weight_of(const struct line *line)
 {
@@ -191,10 +209,11 @@ static void put_rest(struct table *t, const struct line *lines, size_t count, do
 	out_value(t, lines->cells[MOVED] ? &row : NULL);
 	out_share(t, lines->cells[MOVED] && sum > 0 ? row.value / sum : NAN);
 	for (int i = LOCAL; i < COLUMNS; i++) {
-		row.value = 0;
+		bool partial = false;
+
 		query = (struct uncore_row_query){.name = metrics[i], .unit = "B/s"};
-		for (size_t k = 0; k < count; k++)
-			row.value += value_of(&lines[k], (enum column)i);
+		row.value = sum_of_column(lines, count, (enum column)i, &partial);
+		row.quality = partial ? UNCORE_PARTIAL : UNCORE_MEASURED;
 		out_value(t, (i == READ || i == WRITTEN) && row.value > 0 ? &row : NULL);
 	}
 	table_end_row(t, NULL);
@@ -264,16 +283,17 @@ static double counted_by_disks(const struct out *out, const char *name)
 
 static void compare_disks(struct out *out, const struct line *lines, size_t count)
 {
-	double read = 0, written = 0, disks_read = counted_by_disks(out, WHO_DISKS_READ),
+	bool partial = false;
+	double read = sum_of_column(lines, count, READ, &partial),
+	       written = sum_of_column(lines, count, WRITTEN, &partial),
+	       disks_read = counted_by_disks(out, WHO_DISKS_READ),
 	       disks_written = counted_by_disks(out, WHO_DISKS_WRITTEN);
 	auto_buffer text = {0};
 
-	for (size_t i = 0; i < count; i++) {
-		read += value_of(&lines[i], READ);
-		written += value_of(&lines[i], WRITTEN);
-	}
-	buffer_printf(&text, "All processes read %s and wrote %s", human(read, "B/s").text,
-		      human(written, "B/s").text);
+	buffer_printf(&text,
+		      partial ? "The processes that can be read have read %s and written %s"
+			      : "All processes read %s and wrote %s",
+		      human(read, "B/s").text, human(written, "B/s").text);
 	if (isfinite(disks_read) || isfinite(disks_written))
 		buffer_printf(&text, ", disks read %s and wrote %s", human(disks_read, "B/s").text,
 			      human(disks_written, "B/s").text);

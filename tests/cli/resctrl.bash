@@ -56,6 +56,14 @@ say_groups() {
 	for id in self "$@"; do echo %groups >"$RESCTRL/proc/$id/cpu_resctrl_groups"; done
 }
 
+# without_rights: from now on root reads no files whose mode forbids it, as other users do not; false: that is not possible here.
+without_rights() {
+	local -a drop=(setpriv --bounding-set '-dac_override,-dac_read_search')
+
+	[ "$(id -u)" -eq 0 ] || return 0
+	"${drop[@]}" true 2>/dev/null && who=("${drop[@]}" "${who[@]}")
+}
+
 # begin OPTION...: starts it in the background, and waits until it has printed something.
 begin() {
 	: >"$BATS_TEST_TMPDIR/out"

@@ -666,7 +666,7 @@ not_started() {
 	terminal 100x30 "$UNCORE" top 1s
 	sees '1  *overview'
 	keys W
-	sees 'By process; b: other keys' '^WHO  .*READ  .*WRITTEN' 'All processes read'
+	sees 'By process; b: other keys' '^WHO  .*READ  .*WRITTEN' 'rocesses .*read '
 	started || fail 'no process'
 	# Each interval has the titles again.
 	sees '^[3-9]\.[0-9]* s$' '^WHO  .*READ  .*WRITTEN'

@@ -486,10 +486,16 @@ signal.signal(signal.SIGINT, signal.SIG_DFL); signal.signal(signal.SIGQUIT, sign
 	done
 	expect 0 "${who[@]}" --io -I 100ms -n 1
 	[[ $output == *'All processes read 0 B/s and wrote 0 B/s.'* && $output == *'memory controllers cannot be counted'* ]] || fail
-	if [ "$(id -u)" -ne 0 ]; then
+	if without_rights; then
 		chmod a-r "$RESCTRL/proc/101/io"
 		expect 0 "${who[@]}" --io -I 100ms -n 1
 		[[ $output == *'1 process cannot be read: that needs root, or CAP_SYS_PTRACE'* ]] || fail
+		# No row has a value; then some do.
+		[[ $output == *'The processes that can be read have read - and written -.'* ]] || fail
+		begin --io -I 400ms -n 2
+		io 100 601000000 0
+		finish
+		[[ $output =~ 'The processes that can be read have read '[1-9][0-9.]*\ [MG]'B/s and written 0 B/s.' ]] || fail "$output"
 	fi
 	no_group_left
 }
