@@ -284,7 +284,10 @@ const struct who_key *pool_owner(const struct pool *p, size_t slot)
 
 struct pool_rest pool_rest(const struct pool *p)
 {
-	struct pool_rest rest = {.removed = p->removed, .changed = p->changed};
+	struct pool_rest rest = {.removed = p->removed,
+				 .changed = p->changed,
+				 .denied = p->tasks.denied,
+				 .contained = p->tasks.contained};
 
 	for (size_t i = 0; i < p->key_count; i++) {
 		if (!key_is_busy(&p->keys[i]))

@@ -31,6 +31,8 @@ struct pool {
 /* What the groups of the pool do not have. */
 struct pool_rest {
 	size_t processes; /* without those of groups of others */
+	size_t denied;    /* processes that cannot be read, and have no group */
+	bool contained;   /* nor have those outside of this PID namespace */
 	size_t busy;      /* keys that are busy, but had no group */
 	size_t all_busy;
 	double cpu, all_cpu; /* CPU time over time */

@@ -36,24 +36,27 @@ const char who_started[] = "processes that it started are in it, until the end o
 const char who_outside[] = "processes of it began outside of its group, and were moved into it at "
 			   "the end of the interval";
 
-static void describe_rest(struct who *w)
+const char who_contained[] =
+	"this command is in a container with a PID namespace of its own (no hostPID), and "
+	"processes outside of it have no rows";
+
+/* Begins one more reason. */
+static struct buffer *next_reason(struct who *w)
+{
+	if (w->reason.len)
+		buffer_puts(&w->reason, "; ");
+	return &w->reason;
+}
+
+static void describe_busy(struct who *w)
 {
 	const struct pool_rest *rest = &w->rest;
 	const char *limit = w->pool.groups ? uncore_groups_limit(w->pool.groups) : NULL;
 
-	w->other.len = w->reason.len = 0;
-	buffer_printf(&w->other, "%zu process%s and the kernel", rest->processes,
-		      rest->processes == 1 ? "" : "es");
-	if (rest->changed)
-		buffer_puts(
-			&w->reason,
-			"others have made or removed groups, which are not counted as such yet");
-	if (!rest->busy)
-		return;
-	buffer_printf(&w->reason,
-		      "%s%zu of %zu busy %s had no group in this interval, with %.0f %% of the CPU "
+	buffer_printf(next_reason(w),
+		      "%zu of %zu busy %s had no group in this interval, with %.0f %% of the CPU "
 		      "time: ",
-		      rest->changed ? "; " : "", rest->busy, rest->all_busy,
+		      rest->busy, rest->all_busy,
 		      w->by == BY_PROCESS ? "processes" : who_by_words[w->by],
 		      rest->all_cpu > 0 ? 100 * rest->cpu / rest->all_cpu : 0);
 	if (rest->removed)
@@ -64,6 +67,28 @@ static void describe_rest(struct who *w)
 	else
 		buffer_printf(&w->reason, "they have %zu groups in turn, as %s", w->pool.slot_count,
 			      limit ? limit : "--groups allows no more");
+}
+
+static void describe_rest(struct who *w)
+{
+	const struct pool_rest *rest = &w->rest;
+
+	w->other.len = w->reason.len = 0;
+	buffer_printf(&w->other, "%zu process%s and the kernel", rest->processes,
+		      rest->processes == 1 ? "" : "es");
+	if (rest->changed)
+		buffer_puts(
+			next_reason(w),
+			"others have made or removed groups, which are not counted as such yet");
+	if (rest->contained)
+		buffer_puts(next_reason(w), who_contained);
+	if (rest->denied)
+		buffer_printf(next_reason(w),
+			      "%zu process%s cannot be read in /proc, and what %s in it",
+			      rest->denied, rest->denied == 1 ? "" : "es",
+			      rest->denied == 1 ? "it moves is" : "they move is");
+	if (rest->busy)
+		describe_busy(w);
 }
 
 /* Both counts of remote traffic are read one after another. That of a group with local traffic

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/buffer.h"
@@ -15,6 +16,16 @@
 #define PF_KTHREAD 0x00200000 /* linux include/linux/sched.h */
 /* Threads of the kernel are read again after so many scans, since ids are used again. */
 #define KERNEL_SCANS 32
+/* The inode of the first PID namespace, which has all processes: PROC_PID_INIT_INO in linux
+ * include/linux/proc_ns.h. */
+#define FIRST_NAMESPACE 0xEFFFFFFC
+
+static bool is_contained(int proc)
+{
+	struct stat st;
+
+	return fstatat(proc, "self/ns/pid", &st, 0) == 0 && st.st_ino != FIRST_NAMESPACE;
+}
 
 int tasks_open(struct tasks *t, const char *root)
 {
@@ -29,6 +40,7 @@ int tasks_open(struct tasks *t, const char *root)
 				   strerror(errno));
 	if (readlinkat(t->proc, "self", self, sizeof(self) - 1) > 0)
 		t->own = (int)strtol(self, NULL, 10);
+	t->contained = !root && is_contained(t->proc);
 	return CLI_OK;
 }
 
@@ -173,7 +185,7 @@ void tasks_scan(struct tasks *t)
 	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
 
 	next.items = NULL;
-	next.count = next.room = 0;
+	next.count = next.room = next.denied = 0;
 	for (struct dirent *d; dir && (d = readdir(dir));) {
 		char *end;
 		long pid = strtol(d->d_name, &end, 10);
@@ -184,7 +196,11 @@ void tasks_scan(struct tasks *t)
 			next.room = next.room ? 2 * next.room : 512;
 			next.items = cli_realloc(next.items, next.room, sizeof(*next.items));
 		}
-		next.count += read_process(t, (int)pid, seconds, &text, &next.items[next.count]);
+		errno = 0;
+		if (read_process(t, (int)pid, seconds, &text, &next.items[next.count]))
+			next.count++;
+		else
+			next.denied += errno == EACCES || errno == EPERM;
 	}
 	if (dir)
 		closedir(dir);

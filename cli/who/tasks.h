@@ -34,6 +34,8 @@ struct tasks {
 	double ticks_per_s;
 	struct process *items; /* ordered by id */
 	size_t count, room;
+	size_t denied;  /* processes that the latest scan could not read for want of rights */
+	bool contained; /* others may be outside of this process' PID namespace */
 	uint64_t at_ns; /* of the latest scan; 0: none yet */
 	uint64_t scans;
 };

@@ -23,7 +23,7 @@ static const struct uncore_row_query queries[QUERIES] = {
 struct who_sum {
 	struct used used;
 	size_t processes, known, denied;
-	char text[160], reason[400];
+	char text[160], reason[500];
 	struct uncore_row_place place;
 	struct uncore_row_counted counted[QUERIES];
 };
@@ -83,15 +83,19 @@ static const char *plural(size_t count)
 }
 
 /* Processes without a key; and the number of those which have no value. */
-static void describe_others(const struct usage *u, struct who_sum *sum)
+static void describe_others(const struct who *w, struct who_sum *sum)
 {
+	const struct usage *u = w->usage;
+	size_t denied = u->denied + w->rest.denied;
 	char *text = sum->text, *reason = sum->reason;
 
 	add_text(text, sizeof(sum->text), "%zu process%s", sum->processes, plural(sum->processes));
-	if (u->denied) {
-		add_text(text, sizeof(sum->text), ", %zu that cannot be read", u->denied);
-		add_text(reason, sizeof(sum->reason), "%zu process%s cannot be read: " UNREADABLE,
-			 u->denied, plural(u->denied));
+	if (w->rest.contained)
+		add_text(reason, sizeof(sum->reason), "%s", who_contained);
+	if (denied) {
+		add_text(text, sizeof(sum->text), ", %zu that cannot be read", denied);
+		add_text(reason, sizeof(sum->reason), "%s%zu process%s cannot be read: " UNREADABLE,
+			 *reason ? "; " : "", denied, plural(denied));
 	}
 	if (!u->lost)
 		return;
@@ -207,7 +211,7 @@ void who_add_used(struct who *w)
 			describe_key(sum);
 			sum->place.tasks = w->pool.keys[i].label;
 		} else {
-			describe_others(w->usage, sum);
+			describe_others(w, sum);
 			sum->place.role = WHO_OTHER;
 			sum->place.tasks = sum->text;
 		}

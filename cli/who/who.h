@@ -73,6 +73,9 @@ extern const char who_started[];
  * "other". */
 extern const char who_outside[];
 
+/* That of what no key has, where not all processes of the machine are seen. */
+extern const char who_contained[];
+
 /* Makes the rows of an interval: of groups that had tasks, and of the default group without its
  * monitor groups. */
 void who_make_rows(struct who *w, const struct frame *f);

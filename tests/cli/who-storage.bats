@@ -28,3 +28,13 @@ load helpers
 	jq -es --argjson w "$written" 'map(select(.name == "storage.write.bandwidth") | .value * .interval) | add // $w | . > 0.85 * $w' \
 		"$dir/out" || fail
 }
+
+@test "in a PID namespace: what processes outside of it do is not seen, and 'other' says so" {
+	"$UNCORE" who -I 100ms -n 1 -j >"$BATS_TEST_TMPDIR/out" 2>/dev/null || skip 'nothing is counted here'
+	unshare -Urpf --mount-proc true || skip 'no namespaces here'
+	if [ "$(stat -Lc %i /proc/self/ns/pid)" = $((0xEFFFFFFC)) ]; then
+		! grep 'PID namespace' "$BATS_TEST_TMPDIR/out" || fail
+	fi
+	expect 0 unshare -Urpf --mount-proc "$UNCORE" who -I 100ms -n 1 -j
+	jq -es 'any(.[]; .role == "other" and .quality != "measured" and (.reason | contains("with a PID namespace of its own")))' <<<"$output" || fail
+}

@@ -164,6 +164,23 @@ load resctrl
 	no_group_left
 }
 
+@test "a process that cannot be read is in 'other', which says so" {
+	machine 16
+	without_rights || skip 'root may read all'
+	process 100 own / 0.5 1000000000 0 0 0
+	process 101 hidden / 0.5 9000000000 0 0 0
+	io 100 0 0
+	chmod 000 "$RESCTRL/proc/101/stat"
+	expect 0 "${who[@]}" --io -I 300ms -n 1 -j
+	jq -es 'map(select(.role == "other" and .name == "group.memory.bandwidth" and .socket == null)) | last |
+		.value > 8.9e9 and .quality == "partial" and .reason == "1 process cannot be read in /proc, and what it moves is in it"' \
+		<<<"$output" || fail "$output"
+	jq -es 'map(select(.role == "other" and .name == "task.storage.read.bandwidth")) | last | .names == "0 processes, 1 that cannot be read"' \
+		<<<"$output" || fail "$output"
+	expect 0 "${who[@]}" -I 100ms -n 1
+	[[ $output =~ 'other: 0 processes and the kernel '\ +[0-9.]+\ [MG]B/s\ ! ]] || fail "$output"
+}
+
 @test "a group of its name that another program has made in its place stays, and none of its tasks is moved" {
 	local group
 
