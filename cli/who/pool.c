@@ -135,7 +135,8 @@ static void set_key(struct pool *p, struct process *process)
 	size_t before = process->key;
 
 	if (p->by == BY_PROCESS) {
-		buffer_printf(&id, "%d:%llu", process->pid, (unsigned long long)process->start);
+		buffer_printf(&id, "%d:%llu:%s", process->pid, (unsigned long long)process->start,
+			      process->name);
 		buffer_printf(&label, "%s (%d)", process->name, process->pid);
 	} else if (p->by == BY_USER) {
 		name_user(p, process->pid, &id, &label);
@@ -147,13 +148,13 @@ static void set_key(struct pool *p, struct process *process)
 		process->placed = false;
 }
 
-/* A process keeps its own key, and its user nearly always. */
+/* A process keeps its own key until it runs another program, and its user nearly always. */
 static bool needs_key(const struct pool *p, const struct process *process)
 {
 	if (process->key == SIZE_MAX)
 		return true;
 	if (p->by == BY_PROCESS)
-		return false;
+		return process->renamed;
 	return process->scans < FIRST_SCANS ||
 	       (p->tasks.scans + (uint64_t)process->pid) % LATER_SCANS == 0;
 }

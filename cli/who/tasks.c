@@ -147,6 +147,7 @@ static void compare(const struct tasks *t, struct process *p, const struct proce
 	const struct process none = {0};
 
 	p->is_new = !old;
+	p->renamed = old && strcmp(old->name, p->name) != 0;
 	p->key = old ? old->key : SIZE_MAX;
 	p->placed = old && old->placed;
 	p->scans = old ? old->scans + 1 : 1;

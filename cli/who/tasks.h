@@ -20,6 +20,7 @@ struct process {
 	double fault_rate;      /* per second */
 	bool children;          /* children have ended since then */
 	bool is_new;            /* it was not there then */
+	bool renamed;           /* it had another name then: it runs another program */
 	bool is_kernel;         /* a thread of the kernel */
 	unsigned scans;         /* that have found it */
 	char name[PROCESS_NAME];

@@ -92,6 +92,20 @@ load resctrl
 	no_group_left
 }
 
+@test "a process that runs another program has the name of that" {
+	machine 16
+	process 100 bash / 0.5 1000000000 0 0 0
+	begin -I 300ms -n 6 -j
+	sed -i 's/(bash)/(dd)/' "$RESCTRL/proc/100/stat"
+	finish
+	near "$(value 'bash (100)' group.memory.bandwidth null)" 1e9
+	near "$(value 'dd (100)' group.memory.bandwidth null)" 1e9
+	# Never both.
+	jq -es 'map(select(.name == "group.memory.bandwidth" and .socket == null and .role != "other")) | length == 6 and
+		all(.[]; .quality == "measured") and last.names == "dd (100)"' <<<"$output" || fail "$output"
+	no_group_left
+}
+
 @test "two keys of one name: each has its own label, its own bytes and its own series" {
 	local file=$BATS_TEST_TMPDIR/who.prom digits=4f8d1c0b2a3e id
 
