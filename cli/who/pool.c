@@ -11,9 +11,11 @@
 #include "base/buffer.h"
 
 /* Containers and jobs get their cgroups after they have started, and any process may be moved:
- * this is read in so many scans, and then in one of so many. */
+ * this is read in so many scans, and then in one of so many, but at least once in so many seconds.
+ */
 #define FIRST_SCANS 4
 #define LATER_SCANS 16
+#define LATER_SECONDS 16
 /* A group gets its tasks again after so many intervals: what a child has started that was given to
  * another parent is seen in no other way. */
 #define AGAIN 8
@@ -144,8 +146,20 @@ static void set_key(struct pool *p, struct process *process)
 		key_find(p->by, buffer_text(&text), &id, &label);
 	}
 	process->key = id.len ? find_key(p, &id, &label) : POOL_NO_KEY;
-	if (process->key != before)
-		process->placed = false;
+	if (process->key == before)
+		return;
+	process->placed = false;
+	if (before < POOL_NO_KEY)
+		p->keys[before].joined = true; /* its group has a task too many */
+}
+
+/* Whether it is the turn of this process, which is another one's in another scan. */
+static bool is_later_scan(const struct tasks *t, const struct process *process)
+{
+	double most = t->seconds > 1 ? LATER_SECONDS / t->seconds : LATER_SCANS;
+	uint64_t scans = most < 1 ? 1 : most < LATER_SCANS ? (uint64_t)most : LATER_SCANS;
+
+	return (t->scans + (uint64_t)process->pid) % scans == 0;
 }
 
 /* A process keeps its own key until it runs another program, and its user nearly always. */
@@ -155,8 +169,7 @@ static bool needs_key(const struct pool *p, const struct process *process)
 		return true;
 	if (p->by == BY_PROCESS)
 		return process->renamed;
-	return process->scans < FIRST_SCANS ||
-	       (p->tasks.scans + (uint64_t)process->pid) % LATER_SCANS == 0;
+	return process->scans < FIRST_SCANS || is_later_scan(&p->tasks, process);
 }
 
 /* Removes keys without processes and without a slot. */

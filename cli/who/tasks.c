@@ -208,6 +208,7 @@ void tasks_scan(struct tasks *t)
 	if (next.count)
 		qsort(next.items, next.count, sizeof(*next.items), compare_ids);
 	free(t->items);
+	next.seconds = t->at_ns ? seconds : 0;
 	next.at_ns = now_ns;
 	next.scans++;
 	*t = next;

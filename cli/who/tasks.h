@@ -38,6 +38,7 @@ struct tasks {
 	size_t denied;  /* processes that the latest scan could not read for want of rights */
 	bool contained; /* others may be outside of this process' PID namespace */
 	uint64_t at_ns; /* of the latest scan; 0: none yet */
+	double seconds; /* since the scan before */
 	uint64_t scans;
 };
 

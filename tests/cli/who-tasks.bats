@@ -106,6 +106,30 @@ load resctrl
 	no_group_left
 }
 
+@test "a process that is moved to another cgroup: seen within 16 s with long intervals; its group loses it at once" {
+	machine 16
+	# Its turn is in the next scan with intervals of 2.5 s, and long after that with 16 of them.
+	process 103 moves /system.slice/a.service 0.5 2000000000 0 0 0
+	begin --by unit -I 2500ms -n 4 -j
+	for ((i = 0; i < 100; i++)); do
+		[ "$(jq -rs 'map(.time) | unique | length' "$BATS_TEST_TMPDIR/out")" -ge 2 ] && break
+		sleep 0.05
+	done
+	echo 0::/system.slice/b.service >"$RESCTRL/proc/103/cgroup"
+	finish
+	near "$(value b.service group.memory.bandwidth null)" 2e9
+	# The new unit gets no group: 100 keeps the only one.
+	rm -r "$RESCTRL"
+	machine 16
+	process 100 stays /system.slice/a.service 0.9 4000000000 0 0 0
+	process 108 moves /system.slice/a.service 0 2000000000 0 0 0
+	begin --by unit --groups 1 -I 300ms -n 4 -j
+	echo 0::/system.slice/b.service >"$RESCTRL/proc/108/cgroup"
+	finish
+	near "$(value a.service group.memory.bandwidth null)" 4e9
+	no_group_left
+}
+
 @test "two keys of one name: each has its own label, its own bytes and its own series" {
 	local file=$BATS_TEST_TMPDIR/who.prom digits=4f8d1c0b2a3e id
 
