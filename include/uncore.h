@@ -1069,8 +1069,9 @@ int uncore_groups_assign(struct uncore_groups *g, size_t i, const int *tasks, si
 int uncore_groups_tasks(struct uncore_groups *g, size_t i, int **tasks);
 /* Whether the task is in the group now. */
 bool uncore_groups_has(const struct uncore_groups *g, size_t i, int task);
-/* Moves those of the tasks that are still in the group back to the default group. Returns how many
- * were moved, or an error of uncore_groups_assign(). */
+/* Moves those of the tasks that are still in the group back to the default group. Its row is
+ * suspect if some may not be moved, until a later call, which may be without tasks. Returns how
+ * many were moved, or an error of uncore_groups_assign(). */
 int uncore_groups_release(struct uncore_groups *g, size_t i, const int *tasks, size_t count);
 
 /* Begins the interval of groups that got other owners since the latest reading: without this call,

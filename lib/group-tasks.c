@@ -403,6 +403,10 @@ int uncore_groups_release(struct uncore_groups *g, size_t i, const int *tasks, s
 	if (i >= g->count)
 		return no_group(g, i);
 	g->machine->error.text[0] = '\0';
+	if (!count) {
+		g->slots[i].strangers = 0;
+		return 0;
+	}
 	m.count = read_own(&g->slots[i], &own);
 	m.own = own;
 	/* A group that was removed has no tasks. */

@@ -362,7 +362,7 @@ static int release_others(struct pool *p, size_t slot, size_t key, int *present,
 		    is_of_another(p, present[i], key))
 			present[others++] = present[i];
 	free(threads);
-	return others ? uncore_groups_release(p->groups, slot, present, (size_t)others) : 0;
+	return uncore_groups_release(p->groups, slot, present, (size_t)others);
 }
 
 /* Moves all threads of the key into the group, until all were there when their list was read. What
@@ -389,7 +389,7 @@ static int give(struct pool *p, size_t slot, size_t key, bool is_new)
 {
 	int *present = NULL, err = is_new ? 0 : uncore_groups_tasks(p->groups, slot, &present);
 
-	if (err > 0)
+	if (!is_new && err >= 0)
 		err = release_others(p, slot, key, present, err);
 	free(present);
 	if (err >= 0)

@@ -219,6 +219,24 @@ load resctrl
 	[[ $output =~ 'other: 0 processes and the kernel '\ +[0-9.]+\ [MG]B/s\ ! ]] || fail "$output"
 }
 
+@test "a task of another key that may not leave the group: its row says so until it ends" {
+	machine 16
+	mkdir "$RESCTRL/denied"
+	process 200 stays /system.slice/a.service 0.5 1000000000 0 0 0
+	# Its turn is in the second interval.
+	process 204 moves /system.slice/a.service 0.1 2000000000 0 0 0
+	begin --by unit -I 200ms -n 20 -j
+	: >"$RESCTRL/denied/204"
+	echo 0::/system.slice/b.service >"$RESCTRL/proc/204/cgroup"
+	for ((i = 0; i < 100; i++)); do grep -q 'tasks of others are in the group' "$BATS_TEST_TMPDIR/out" && break; sleep 0.05; done
+	rm -r "$RESCTRL/proc/204"
+	sed -i /204/d "$RESCTRL"/sys/fs/resctrl/mon_groups/uncore-*-0/tasks
+	finish
+	[ "$(jq -rs 'map(select(.names == "a.service" and .name == "group.memory.bandwidth" and .socket == null) | .quality) |
+		reduce .[] as $q ([]; if last == $q then . else . + [$q] end) | join(" ")' <<<"$output")" = 'measured suspect measured' ] ||
+		fail "$(jq -rs 'map(select(.names == "a.service" and .name == "group.memory.bandwidth" and .socket == null) | [.time,.quality,.reason])[]|tostring' <<<"$output")"
+}
+
 @test "a group of its name that another program has made in its place stays, and none of its tasks is moved" {
 	local group
 
