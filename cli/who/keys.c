@@ -133,7 +133,8 @@ static bool find_unit(const char *text, struct buffer *id, struct buffer *label)
 	buffer_add(id, path, (size_t)(unit.text + unit.len - path));
 	put_unescaped(label, unit.text, unit.len);
 	for (at = path; next_part(&at, &p) && p.text < unit.text;) {
-		if (ends(p, ".slice"))
+		/* ".." leads out of a cgroup namespace. */
+		if (ends(p, ".slice") || (p.len == 2 && memcmp(p.text, "..", 2) == 0))
 			continue;
 		buffer_puts(label, word);
 		put_unescaped(label, p.text, p.len);

@@ -144,6 +144,11 @@ static void units(void **state)
 		{"0::/docker/" ID "\n", NULL, NULL},
 		{"0::/\n", NULL, NULL},
 		{"0::/.service\n", NULL, NULL},
+		/* Seen from a cgroup namespace beside it. */
+		{"0::/../../system.slice/nginx.service\n", "/../../system.slice/nginx.service",
+		 "nginx.service"},
+		{"0::/../user@1000.service/app.slice/a.service\n",
+		 "/../user@1000.service/app.slice/a.service", "a.service of user@1000.service"},
 	};
 
 	(void)state;
