@@ -74,6 +74,8 @@ static const struct cli_option options[] = {
 	{0},
 };
 
+#define PROM ".prom"
+
 /* The sums are written to standard output. */
 static bool is_piped(const struct who_options *o)
 {
@@ -97,8 +99,8 @@ static void check(void *into, struct argp_state *state)
 	if (is_piped(o) && (o->print.output || o->print.file))
 		argp_error(state, "--textfile - excludes other outputs");
 	if (o->textfile && !is_piped(o) &&
-	    (strlen(o->textfile) < 6 ||
-	     strcmp(o->textfile + strlen(o->textfile) - 5, ".prom") != 0))
+	    (strlen(o->textfile) < strlen(PROM) ||
+	     strcmp(o->textfile + strlen(o->textfile) - strlen(PROM), PROM) != 0))
 		argp_error(state,
 			   "--textfile: '%s' does not end in .prom: node_exporter reads no other "
 			   "files",

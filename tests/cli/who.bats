@@ -550,6 +550,8 @@ signal.signal(signal.SIGINT, signal.SIG_DFL); signal.signal(signal.SIGQUIT, sign
 		[[ $last =~ ${i#*:} || $last == *"${i#*:}"* ]] || fail "${i#*:}: $last"
 	done
 	expect 2 "${who[@]}" --textfile "$BATS_TEST_TMPDIR/who.txt"
+	expect 2 "${who[@]}" --textfile prom
+	(cd "$BATS_TEST_TMPDIR" && expect 0 "${who[@]}" --textfile=.prom -I 100ms -n 1) || fail
 	expect 1 "${who[@]}" --textfile "$BATS_TEST_TMPDIR/none/who.prom" -I 100ms -n 1
 	no_group_left
 }
