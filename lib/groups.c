@@ -260,12 +260,13 @@ static size_t free_counters(const struct unc_root *root)
 }
 
 /* Lowers *most to the number of groups that get counters. */
-static int limit_counters(struct uncore *u, size_t *most, const char **limit)
+static int limit_counters(struct uncore *u, size_t ended, size_t *most, const char **limit)
 {
 	size_t each = counters_of_group(u->root), left = each ? free_counters(u->root) : SIZE_MAX;
 
 	if (!each || left == SIZE_MAX)
 		return 0;
+	left += ended * each;
 	if (unc_root_read_int(u->root, INFO "/mbm_assign_on_mkdir", INT_MAX, 1) == 0)
 		return unc_fail(&u->error, ENOSPC, "%s",
 				"the kernel assigns no counters of the hardware to new groups. As "
@@ -283,7 +284,8 @@ static int limit_counters(struct uncore *u, size_t *most, const char **limit)
 	return 0;
 }
 
-static int find_most(struct uncore *u, size_t *most, const char **limit)
+/* As if the groups of ended processes, of which there are `ended`, were removed before. */
+static int find_most(struct uncore *u, size_t ended, size_t *most, const char **limit)
 {
 	int dir = open_directory(u), ids, err;
 	size_t used = 0;
@@ -294,6 +296,7 @@ static int find_most(struct uncore *u, size_t *most, const char **limit)
 	err = unc_groups_each(u->root, count_group, &used);
 	if (err < 0)
 		return unreadable(u, err);
+	used -= ended < used ? ended : used;
 	ids = unc_root_read_int(u->root, INFO "/num_rmids", INT_MAX, -1);
 	if (ids >= 0 && (size_t)ids < used + 2)
 		return unc_fail(
@@ -303,14 +306,15 @@ static int find_most(struct uncore *u, size_t *most, const char **limit)
 			ids, used);
 	*most = ids < 0 ? SIZE_MAX : (size_t)ids - used - 1;
 	*limit = few_ids;
-	return limit_counters(u, most, limit);
+	return limit_counters(u, ended, most, limit);
 }
 
 int uncore_groups_most(struct uncore *u, size_t *most)
 {
+	int ended = uncore_groups_clean(u, true, NULL, NULL);
 	const char *limit;
 
-	return find_most(u, most, &limit);
+	return ended < 0 ? ended : find_most(u, (size_t)ended, most, &limit);
 }
 
 /* ---- a finding ---- */
@@ -445,7 +449,7 @@ int uncore_groups_new(struct uncore_groups **out, struct uncore *u, size_t count
 		return unc_fail(&u->error, EINVAL, "at least one group must be made");
 	r = uncore_groups_clean(u, false, NULL, NULL);
 	if (r >= 0)
-		r = find_most(u, &most, &limit);
+		r = find_most(u, 0, &most, &limit);
 	if (r < 0)
 		return r;
 	g = calloc(1, sizeof(*g));

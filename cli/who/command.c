@@ -105,6 +105,10 @@ static void check(void *into, struct argp_state *state)
 			   "--textfile: '%s' does not end in .prom: node_exporter reads no other "
 			   "files",
 			   o->textfile);
+	if ((o->dry_run || o->clean) && (o->print.output || o->print.file || o->textfile))
+		argp_error(state,
+			   "--dry-run and --clean print text to standard output: they exclude "
+			   "other outputs");
 	if (o->groups > MOST_GROUPS)
 		argp_error(state, "--groups: at most %d", MOST_GROUPS);
 }
@@ -397,6 +401,8 @@ static int dry_run(struct cli *cli, const struct who_options *o)
 		table_end_row(&t, NULL);
 	}
 	table_print(&t, &text);
+	buffer_puts(&text,
+		    "Tasks in groups of others stay there, also those of processes above.\n");
 	table_free(&t);
 	pool_close(&pool);
 	if (status)

@@ -394,8 +394,25 @@ signal.signal(signal.SIGINT, signal.SIG_DFL); signal.signal(signal.SIGQUIT, sign
 	expect 0 "${who[@]}" --dry-run
 	[[ $output =~ 'GROUP'\ +WHO\ +PROCESSES\ +CPU.*uncore-PID-0\ +beta\ \(101\)\ +1\ +(8[5-9]|9[0-5])\ % ]] || fail
 	[[ $output =~ 'uncore-PID-1 '\ +alpha && $output != *uncore-PID-2* ]] || fail
+	[[ $output == *'Tasks in groups of others stay there'* ]] || fail
 	[ ! -s "$RESCTRL/log" ] || fail
 	no_group_left
+	expect 2 "${who[@]}" --dry-run -j
+	[[ $stderr == *'--dry-run and --clean print text to standard output: they exclude other outputs'* ]] || fail
+	expect 2 "${who[@]}" --clean -o "$BATS_TEST_TMPDIR/file"
+	# Groups that a killed one has left take all ids; a run removes them before.
+	begin -I 100ms
+	kill -KILL "$begun"
+	wait "$begun" || true
+	[ "$(find "$RESCTRL/sys/fs/resctrl/mon_groups" -name 'uncore-*' | wc -l)" -eq 2 ] || fail
+	: >"$RESCTRL/log"
+	expect 0 "${who[@]}" --dry-run
+	[[ $output == *uncore-PID-1* && $output != *uncore-PID-2* ]] || fail
+	[ ! -s "$RESCTRL/log" ] || fail
+	# One more of another program: one is left.
+	group mon_groups/theirs
+	expect 0 "${who[@]}" --dry-run
+	[[ $output == *uncore-PID-0* && $output != *uncore-PID-1* ]] || fail "$output"
 }
 
 @test "what prevents it, each with one sentence" {
