@@ -9,7 +9,7 @@
 #include "base/buffer.h"
 #include "base/terminal.h"
 
-#define TABLE_COLUMNS 16
+#define TABLE_COLUMNS 20
 
 /* "12.34" "GB/s", and "12.34 GB/s" */
 struct human {

@@ -9,7 +9,7 @@
 #include "who/who.h"
 
 #define STARTED " *" /* the mark of a key whose row contains what it started */
-#define SOCKETS 4    /* with columns of their own */
+#define SOCKETS 8    /* with columns of their own */
 /* The sum and the controllers differ by at least that much of it before the text says why. */
 #define DIFFERENT 0.02
 
@@ -28,6 +28,10 @@ static const struct table_column columns[] = {
 	{"SOCKET 1", TABLE_RIGHT | TABLE_BELOW | TABLE_RATE},
 	{"SOCKET 2", TABLE_RIGHT | TABLE_BELOW | TABLE_RATE},
 	{"SOCKET 3", TABLE_RIGHT | TABLE_BELOW | TABLE_RATE},
+	{"SOCKET 4", TABLE_RIGHT | TABLE_BELOW | TABLE_RATE},
+	{"SOCKET 5", TABLE_RIGHT | TABLE_BELOW | TABLE_RATE},
+	{"SOCKET 6", TABLE_RIGHT | TABLE_BELOW | TABLE_RATE},
+	{"SOCKET 7", TABLE_RIGHT | TABLE_BELOW | TABLE_RATE},
 	{0},
 };
 
@@ -320,6 +324,19 @@ static void put_started(struct who *w, struct out *out, const struct line *lines
 			w->rows[i].reason = NULL;
 }
 
+/* Sockets without a column. */
+static void note_sockets(struct out *out)
+{
+	bool more = false;
+
+	for (size_t i = 0; i < out->row_count; i++)
+		more |= out->rows[i].row->place->tasks &&
+			out->rows[i].row->place->socket >= SOCKETS;
+	if (more)
+		buffer_printf(out->to, "Sockets from %d on have no column; -j prints their rows.\n",
+			      SOCKETS);
+}
+
 static void put_window(struct out *out)
 {
 	struct who *w = (struct who *)((char *)out - offsetof(struct who, print.out));
@@ -344,6 +361,7 @@ static void put_window(struct out *out)
 	for (size_t i = own; i < count; i++)
 		put_line(&out->table, &lines[i], unknown ? NAN : sum);
 	table_print(&out->table, out->to);
+	note_sockets(out);
 	if (!own)
 		buffer_printf(out->to,
 			      w->pool.groups ? "No %s was busy.\n"

@@ -41,6 +41,32 @@ load resctrl
 	[[ $output == *',alpha (100)'* ]] || fail
 }
 
+@test "many sockets: eight have a column; a line says where the others are" {
+	local cpus=$RESCTRL/sys/devices/system/cpu cpu
+
+	machine 16
+	process 100 alpha / 0.5 0 0 4000000000 0
+	# Each CPU is a socket. The second cache that counts is in socket 7, then in socket 8.
+	for cpu in 2 3 4 5 6 7 8; do
+		cp -r "$cpus/cpu1" "$cpus/cpu$cpu"
+		cp -r "$RESCTRL/sys/devices/system/node/node1" "$RESCTRL/sys/devices/system/node/node$cpu"
+		echo $cpu | tee "$cpus/cpu$cpu/topology/physical_package_id" "$RESCTRL/sys/devices/system/node/node$cpu/cpulist" \
+			>"$cpus/cpu$cpu/cache/index3/id"
+	done
+	echo 0-8 | tee "$cpus/present" >"$cpus/online"
+	echo 7 >"$cpus/cpu1/cache/index3/id"
+	echo 1 >"$cpus/cpu7/cache/index3/id"
+	expect 0 "${who[@]}" -I 300ms -n 1
+	[[ $output =~ SOCKET\ 0\ +SOCKET\ 7 && $output != *'no column'* ]] || fail
+	[[ $output =~ alpha\ \(100\)\ .*\ 0\ B/s\ +[34]\.[0-9]+\ GB/s$'\n' ]] || fail
+	echo 7 >"$cpus/cpu7/cache/index3/id"
+	echo 1 >"$cpus/cpu8/cache/index3/id"
+	expect 0 "${who[@]}" -I 300ms -n 1
+	[[ $output != *'SOCKET 7'* && $output == *$'\n''Sockets from 8 on have no column; -j prints their rows.'* ]] || fail
+	expect 0 "${who[@]}" -I 300ms -n 1 -j
+	near "$(value 'alpha (100)' group.memory.bandwidth 8)" 4e9
+}
+
 @test "40 busy processes and 8 ids: the five largest in their order, what had no group is partial" {
 	local i
 
