@@ -8,15 +8,18 @@ load helpers
 T410_2=$MACHINES/nvidia-t410-2socket.txt
 
 @test "every machine with PCI devices: text is golden, JSON agrees with the files" {
-	local tree count=0
+	local tree count=0 compared=0
 
 	for tree in "$MACHINES"/*.txt; do
 		grep -q ^sys/bus/pci/ "$tree" || continue
 		tree=$(basename "$tree" .txt)
 		expect 0 "$UNCORE" --root "$MACHINES/$tree.txt" topo
 		[ -z "$stderr" ] || fail "$tree"
-		# A contributed report comes without one.
-		grep -q ^uncore/verify: "$MACHINES/$tree.txt" || golden "topo-$tree.txt" <<<"$output"
+		# A contributed machine comes without one.
+		if [ -e "$GOLDEN/topo-$tree.txt" ]; then
+			golden "topo-$tree.txt" <<<"$output"
+			compared=$((compared + 1))
+		fi
 		[ "$(wc -L <<<"$output")" -le 100 ] || fail "$tree: a line is too long"
 		expect 0 "$UNCORE" --root "$MACHINES/$tree.txt" topo --json
 		helper check-topo "$MACHINES/$tree.txt" <<<"$output"
@@ -26,6 +29,7 @@ T410_2=$MACHINES/nvidia-t410-2socket.txt
 		count=$((count + 1))
 	done
 	[ "$count" -ge 7 ] || fail "only $count machines have PCI devices"
+	[ "$compared" -ge 7 ] || fail "only $compared machines were compared with a golden file"
 }
 
 # Example output of linux Documentation/admin-guide/perf/nvidia-tegra410-pmu.rst, typed from there:
