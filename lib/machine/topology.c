@@ -223,7 +223,8 @@ void unc_permission_read(struct unc_permission *out, const struct unc_root *root
 	char *text, *at;
 	size_t len;
 
-	*out = (struct unc_permission){.level_known = false};
+	*out = (struct unc_permission){.by_group =
+					       unc_root_exists(root, "usr/libexec/uncore/uncore")};
 	if (unc_root_read_line(root, "proc/sys/kernel/perf_event_paranoid", &text) == 0) {
 		out->level = strtol(text, &at, 10);
 		out->level_known = at != text;
@@ -308,7 +309,9 @@ void unc_permission_advise(const struct unc_permission *p, bool refused, struct 
 		unc_text_add(fix, "sudo sysctl kernel.perf_event_paranoid=2%s",
 			     capability ? " && " : "");
 	}
-	if (capability)
+	if (capability && p->by_group)
+		unc_text_add(fix, "sudo adduser \"$USER\" uncore   # and log in again");
+	else if (capability)
 		unc_text_add(fix,
 			     "sudo setcap %s=ep \"$(command -v uncore)\"   # or, for all users: "
 			     "sudo sysctl kernel.perf_event_paranoid=0",

@@ -107,6 +107,7 @@ struct unc_permission {
 	bool in_user_namespace; /* its capabilities do not apply to perf events */
 	bool filtered;          /* a seccomp filter checks its system calls */
 	bool before_perfmon;    /* Linux older than 5.8, which has no CAP_PERFMON */
+	bool by_group;          /* members of a group may count: docs/adr/0028 */
 };
 
 /* Reads the facts. A file that cannot be read is treated as absent. */

@@ -185,6 +185,29 @@ static void user_namespaces(void **state)
 	}
 }
 
+/* setcap would give the right to all users, where an administrator has chosen some. */
+static void a_group_instead_of_all_users(void **state)
+{
+	struct unc_text why = {0}, fix = {0};
+	struct unc_permission p;
+	struct unc_root *root;
+	struct tree t;
+
+	(void)state;
+	tree_make(&t);
+	put(&t, "usr/libexec/uncore/uncore", "");
+	put(&t, "proc/sys/kernel/perf_event_paranoid", "2\n");
+	assert_int_equal(unc_root_open(&root, t.dir, NULL), 0);
+	unc_permission_read(&p, root);
+	unc_root_free(root);
+	tree_remove(&t);
+	unc_permission_advise(&p, true, &why, &fix);
+	assert_non_null(strstr(fix.data, "adduser \"$USER\" uncore"));
+	assert_null(strstr(fix.data, "setcap"));
+	free(why.data);
+	free(fix.data);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -195,6 +218,7 @@ int main(void)
 		cmocka_unit_test(capabilities_and_levels_that_grant),
 		cmocka_unit_test(cases_in_which_only_opening_decides),
 		cmocka_unit_test(user_namespaces),
+		cmocka_unit_test(a_group_instead_of_all_users),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
