@@ -455,6 +455,19 @@ int uncore_device_find(struct uncore *u, const char *name, const struct uncore_d
  * are planned, do not change. */
 void uncore_device_update_links(struct uncore *u);
 
+/* Asks NVIDIA's library for the processes that use this GPU at present; the first call loads it in
+ * another process, which may take seconds, and a later one takes 250 ms at most. A GPU that sleeps
+ * is not woken, and has none. The number of processes. -ENODEV: no GPU of NVIDIA's driver, or the
+ * library cannot be loaded; -EOPNOTSUPP: not the running machine; -ETIMEDOUT: there was no answer
+ * in time; -EIO: the library failed, and is loaded again a minute later; -ENOMEM. */
+int uncore_device_processes(struct uncore *u, const struct uncore_device *d);
+/* One of the processes of the latest call: its id as the driver says it, which inside a container
+ * may be that of the host. *memory: bytes of the GPU's memory now. *busy: share of the time in
+ * which it ran on the GPU, 0 to 1: the mean of the driver's samples since the call before for this
+ * GPU. NaN: unknown, and *why is the reason, a constant; NULL: both are known. */
+int uncore_device_process_at(const struct uncore *u, size_t i, double *memory, double *busy,
+			     const char **why);
+
 /* Writes the data on this machine's root ports that only root can read to
  * /var/lib/uncore/root-buses.yaml below the root, where a scan by any user finds it; *file is
  * that path, a constant. Neither the directory nor the file may be a symbolic link. The file is

@@ -42,8 +42,9 @@ struct uncore {
 	struct uncore_memory memory; /* read at first use */
 	bool memory_known;
 	struct unc_error memory_why;
-	double memory_peak;           /* the user's; 0: none */
-	struct uncore_groups *groups; /* made below its root; NULL: none */
+	double memory_peak;              /* the user's; 0: none */
+	struct uncore_groups *groups;    /* made below its root; NULL: none */
+	struct unc_processes *processes; /* of GPUs; NULL: no call has asked */
 	bool scanned;
 	struct unc_error scan_error; /* why the last scan failed; no text: it did not */
 	size_t monitors; /* existing ones: they borrow from the scan, so another is refused */
@@ -74,5 +75,7 @@ int unc_machine_source(struct uncore *u, enum unc_source_kind kind, struct unc_s
 double unc_ceiling_memory(struct uncore *u, int socket, bool one_channel);
 
 void unc_findings_finish(struct unc_findings *f);
+
+void unc_processes_free(struct unc_processes *p);
 
 #endif

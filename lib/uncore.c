@@ -56,6 +56,7 @@ void uncore_free(struct uncore *u)
 	if (!u)
 		return;
 	forget_scan(u);
+	unc_processes_free(u->processes);
 	unc_names_finish(&u->data_dirs);
 	unc_sim_free(u->sim);
 	unc_regs_free(u->regs);

@@ -26,6 +26,8 @@
  *   peer LINK GPU                  at its other end; -1: a switch
  *   down LINK                      it is not active
  *   silent LINK FROM TO            its fields give nothing
+ *   runs PID MEMORY BUSY           a process that computes on each GPU; -1: its memory is not known
+ *   draws PID MEMORY               one that draws, without samples
  *
  * If UNCORE_CUDA_LOG names a file, each GPU also moves what tests/cuda/libcuda.c writes to it.
  */
@@ -80,6 +82,12 @@ int nvmlGpmQueryDeviceSupport(nvml_device d, struct nvml_gpm_support *support);
 int nvmlGpmSampleAlloc(void **out);
 int nvmlGpmSampleGet(nvml_device d, void *sample);
 int nvmlGpmMetricsGet(struct nvml_gpm_request *q);
+int nvmlDeviceGetComputeRunningProcesses_v3(nvml_device d, unsigned *count,
+					    struct nvml_process *out);
+int nvmlDeviceGetGraphicsRunningProcesses_v3(nvml_device d, unsigned *count,
+					     struct nvml_process *out);
+int nvmlDeviceGetProcessUtilization(nvml_device d, struct nvml_process_sample *out, unsigned *count,
+				    unsigned long long since_us);
 
 static double seconds_of(clockid_t clock)
 {
@@ -468,4 +476,52 @@ int nvmlGpmMetricsGet(struct nvml_gpm_request *q)
 			m->value = 0;
 	}
 	return 0;
+}
+
+static int list_processes(const struct nvml_device *d, const char *name, unsigned *count,
+			  struct nvml_process *out)
+{
+	unsigned room = *count;
+
+	misbehave();
+	*count = 0;
+	for (int i = 0; i < line_count && *count < room; i++)
+		if (strcmp(lines[i].name, name) == 0)
+			out[(*count)++] = (struct nvml_process){
+				.pid = (uint32_t)lines[i].word[0],
+				.memory = lines[i].word[1] < 0 ? NVML_NOT_AVAILABLE
+							       : (uint64_t)lines[i].word[1]};
+	return is_lost(d) ? NVML_GPU_LOST : NVML_OK;
+}
+
+int nvmlDeviceGetComputeRunningProcesses_v3(nvml_device d, unsigned *count,
+					    struct nvml_process *out)
+{
+	return list_processes(d, "runs", count, out);
+}
+
+int nvmlDeviceGetGraphicsRunningProcesses_v3(nvml_device d, unsigned *count,
+					     struct nvml_process *out)
+{
+	return list_processes(d, "draws", count, out);
+}
+
+/* A sample each time, of processes that were busy. */
+int nvmlDeviceGetProcessUtilization(nvml_device d, struct nvml_process_sample *out, unsigned *count,
+				    unsigned long long since_us)
+{
+	uint64_t at_us = (uint64_t)(seconds_of(CLOCK_REALTIME) * 1e6);
+	unsigned room = *count;
+
+	misbehave();
+	*count = 0;
+	for (int i = 0; i < line_count && *count < room; i++)
+		if (strcmp(lines[i].name, "runs") == 0 && lines[i].word[2] > 0 && at_us > since_us)
+			out[(*count)++] =
+				(struct nvml_process_sample){.pid = (uint32_t)lines[i].word[0],
+							     .at_us = at_us,
+							     .busy = (uint32_t)lines[i].word[2]};
+	if (holds("mig", d->number))
+		return NVML_NOT_SUPPORTED;
+	return *count ? NVML_OK : NVML_NOT_FOUND;
 }

@@ -23,4 +23,7 @@ bool unc_nvml_send(int fd, const struct unc_nvml_request *q);
  * process has ended. */
 int unc_nvml_receive(int fd, struct unc_nvml_answer *into, uint64_t until_ns);
 
+/* The sentence for a status of an item, and its errno. */
+const char *unc_nvml_reason(int status, int *err);
+
 #endif

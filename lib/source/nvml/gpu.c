@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "source/nvml/gpu.h"
 #include "machine/pmu.h"
+#include "source/nvml/running.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -582,4 +583,45 @@ void gpu_read(struct gpus *all, struct gpu *g, struct unc_nvml_value *values)
 		}
 		v->status = item->status;
 	}
+}
+
+/* ---- processes ---- */
+
+int gpu_processes(struct gpus *all, const char *pci, struct unc_nvml_process *into, uint32_t *count)
+{
+	static struct nvml_process listed[2 * RUNNING_MOST]; /* one thread answers */
+	static struct nvml_process_sample samples[RUNNING_SAMPLES];
+	unsigned compute = RUNNING_MOST, graphics = RUNNING_MOST, sampled = RUNNING_SAMPLES;
+	struct gpu *g = find_gpu(all, pci);
+	struct nvml *n = &all->nvml;
+	int r = g ? g->status : NVML_NOT_SUPPORTED;
+	struct running_samples taken;
+	struct timespec wall;
+
+	*count = 0;
+	if (g && r != NVML_OK)
+		r = attach(all, g);
+	if (r == NVML_OK)
+		r = n->compute_processes ? n->compute_processes(g->device, &compute, listed)
+					 : NVML_FUNCTION_NOT_FOUND;
+	if (g && r == NVML_GPU_LOST)
+		attach(all, g);
+	if (r != NVML_OK)
+		return r;
+	if (!n->graphics_processes ||
+	    n->graphics_processes(g->device, &graphics, listed + compute) != NVML_OK)
+		graphics = 0;
+	*count = (uint32_t)running_fold(listed, compute + graphics, into);
+	r = n->process_samples ? n->process_samples(g->device, samples, &sampled, g->processes_us)
+			       : NVML_FUNCTION_NOT_FOUND;
+	if (r == NVML_NOT_SUPPORTED && g->partitioned)
+		r = UNC_NVML_MIG;
+	clock_gettime(CLOCK_REALTIME, &wall);
+	taken = (struct running_samples){.items = samples,
+					 .count = r == NVML_OK ? sampled : 0,
+					 .status = r,
+					 .now_us = (uint64_t)wall.tv_sec * 1000000u +
+						   (uint64_t)wall.tv_nsec / 1000u};
+	running_busy(into, *count, &taken, &g->processes_us);
+	return NVML_OK;
 }

@@ -36,6 +36,7 @@ struct gpu {
 	uint64_t sample_ns, sample_took_ns;
 	bool sampled;
 	uint32_t seen[PCIE_FIELDS]; /* the narrow counters at that time */
+	uint64_t processes_us;      /* since when processes are sampled; 0: they never were */
 };
 
 /* An open item. */
@@ -76,6 +77,11 @@ void gpu_read(struct gpus *all, struct gpu *g, struct unc_nvml_value *values);
 
 /* Reads the narrow counters of the GPU that are counted, and adds them up. */
 void gpu_poll(struct gpus *all, struct gpu *g);
+
+/* Enters the processes that use the GPU, at most UNC_NVML_MOST_ITEMS, and their number. Its
+ * status. */
+int gpu_processes(struct gpus *all, const char *pci, struct unc_nvml_process *into,
+		  uint32_t *count);
 
 /* For how long these counters are unique; 0: they are not counted. */
 uint64_t gpu_unique_ns(struct gpu *g);

@@ -58,6 +58,9 @@ static const struct {
 	{UNC_NVML_LINK_DOWN, EIO,
 	 "the link is not active, though others of the GPU are; nvidia-smi nvlink -s shows the "
 	 "same"},
+	{UNC_NVML_NO_SAMPLE, EAGAIN,
+	 "NVIDIA's driver has no sample of the process in this time, which is too short to say that it "
+	 "was idle"},
 };
 
 /* Whether the GPU or its driver does not have the count at all. */
@@ -122,7 +125,7 @@ static const char only_way[] =
 static const char silent_read[] = "NVIDIA's library did not answer within 250 ms";
 static const char silent_open[] = "NVIDIA's library has not answered since it was started again";
 
-static const char *reason_of(int status, int *err)
+const char *unc_nvml_reason(int status, int *err)
 {
 	for (size_t i = 0; i < sizeof(reasons) / sizeof(*reasons); i++)
 		if (reasons[i].status == status) {
@@ -206,7 +209,7 @@ static int probe(struct nvml_source *s, uint32_t verb, struct unc_error *e)
 				"libnvidia-ml.so.1, which is a part of NVIDIA's driver, cannot be "
 				"loaded: %.*s",
 				(int)sizeof(s->answer->text) - 1, s->answer->text);
-	unc_fail(e, EIO, "%s", reason_of(s->answer->status, &err));
+	unc_fail(e, EIO, "%s", unc_nvml_reason(s->answer->status, &err));
 	return -err;
 }
 
@@ -351,7 +354,7 @@ static int choose(struct nvml_source *s, struct uncore_counter *plan, struct unc
 			if (!is_lacking(a->values[at].status))
 				break;
 		at = at < end ? at : c->item;
-		const char *text = reason_of(a->values[at].status, &err);
+		const char *text = unc_nvml_reason(a->values[at].status, &err);
 
 		if (c->event->optional && is_lacking(a->values[at].status))
 			err = ENOLINK;
@@ -433,7 +436,7 @@ static const char *get_values(struct nvml_source *s)
 	if (r == 0)
 		return s->silent;
 	if (r > 0 && s->state == STARTING && s->answer->status != UNC_NVML_OK)
-		return give_up(s, reason_of(s->answer->status, &err));
+		return give_up(s, unc_nvml_reason(s->answer->status, &err));
 	s->state = WAITING;
 	s->silent = silent_read;
 	if (r > 0)
@@ -483,7 +486,7 @@ static void read_counter(const struct nvml_source *s, struct counter *c, const c
 	}
 	if (silent || v->status != UNC_NVML_OK) {
 		into->lost = true;
-		into->why = silent ? silent : reason_of(v->status, &err);
+		into->why = silent ? silent : unc_nvml_reason(v->status, &err);
 		return;
 	}
 	into->raw = v->raw;

@@ -108,6 +108,16 @@ static void read_items(struct process *p)
 		gpu_read(&p->gpus, &p->gpus.items[i], values);
 }
 
+static void list_processes(struct process *p)
+{
+	const struct unc_nvml_request *q = &p->request;
+	struct unc_nvml_answer *a = &p->answer;
+
+	a->count = 0;
+	a->gpu = q->count ? gpu_processes(&p->gpus, q->items->pci, a->processes, &a->count)
+			  : NVML_NOT_SUPPORTED;
+}
+
 static void answer(struct process *p)
 {
 	struct unc_nvml_answer *a = &p->answer;
@@ -121,6 +131,8 @@ static void answer(struct process *p)
 		p->request.verb == UNC_NVML_READ ? (uint32_t)p->gpus.open_count : p->request.count;
 	if (a->status != UNC_NVML_OK)
 		a->count = 0;
+	else if (p->request.verb == UNC_NVML_PROCESSES)
+		list_processes(p);
 	else if (p->request.verb != UNC_NVML_READ)
 		open_items(p);
 	else

@@ -19,9 +19,10 @@
 #define UNC_NVML_MOST_LINKS 18
 
 enum unc_nvml_verb {
-	UNC_NVML_PROBE, /* reads each item once: which of them does the GPU have? */
-	UNC_NVML_OPEN,  /* begins to count these items; only once */
-	UNC_NVML_READ,  /* reads the open items */
+	UNC_NVML_PROBE,     /* reads each item once: which of them does the GPU have? */
+	UNC_NVML_OPEN,      /* begins to count these items; only once */
+	UNC_NVML_READ,      /* reads the open items */
+	UNC_NVML_PROCESSES, /* lists the processes that use the GPU of the only item */
 };
 
 /* Reasons why an item has no value, beside the numbers of the vendor's library. */
@@ -35,6 +36,7 @@ enum unc_nvml_status {
 	UNC_NVML_FROZEN, /* its firmware gave 0 while the GPU's counter moved */
 	UNC_NVML_NO_LINK,
 	UNC_NVML_LINK_DOWN, /* the link is not active, though others are */
+	UNC_NVML_NO_SAMPLE, /* of a process, in too short a time to say that it was idle */
 };
 
 /* What is read: a field, a metric of GPM, or a call (enum unc_nvml_call). */
@@ -66,13 +68,28 @@ struct unc_nvml_value {
 	char peer[16];     /* the other end of the link; "": unknown */
 };
 
+/* A process that uses a GPU. */
+struct unc_nvml_process {
+	int32_t pid;
+	int32_t memory_status, busy_status;
+	uint64_t memory; /* bytes */
+	double busy;     /* share of the time since the latest sample before */
+};
+
 struct unc_nvml_answer {
 	uint32_t number, count;
 	int32_t status; /* of the library */
 	int32_t pid;    /* of the process; without a question it sends an answer with this only */
+	int32_t gpu;    /* for UNC_NVML_PROCESSES: why there are none */
 	char text[180]; /* for UNC_NVML_NO_LIBRARY: the reason */
-	struct unc_nvml_value values[UNC_NVML_MOST_ITEMS];
+	union {
+		struct unc_nvml_value values[UNC_NVML_MOST_ITEMS];
+		struct unc_nvml_process processes[UNC_NVML_MOST_ITEMS];
+	};
 };
+
+_Static_assert(sizeof(struct unc_nvml_process) <= sizeof(struct unc_nvml_value),
+	       "packets have the size of values");
 
 /* CLOCK_MONOTONIC. */
 static inline uint64_t unc_nvml_now_ns(void)

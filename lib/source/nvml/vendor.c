@@ -33,6 +33,9 @@ int nvml_load(struct nvml *n, char *why, size_t room)
 		{"nvmlGpmSampleAlloc", &n->gpm_alloc},
 		{"nvmlGpmSampleGet", &n->gpm_sample},
 		{"nvmlGpmMetricsGet", &n->gpm_metrics},
+		{"nvmlDeviceGetComputeRunningProcesses_v3", &n->compute_processes},
+		{"nvmlDeviceGetGraphicsRunningProcesses_v3", &n->graphics_processes},
+		{"nvmlDeviceGetProcessUtilization", &n->process_samples},
 	};
 	void *library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
 

@@ -12,6 +12,7 @@
 enum {
 	NVML_OK = 0,
 	NVML_NOT_SUPPORTED = 3,
+	NVML_NOT_FOUND = 6,
 	NVML_FUNCTION_NOT_FOUND = 13,
 	NVML_GPU_LOST = 15,
 };
@@ -88,6 +89,24 @@ struct nvml_pci {
 
 _Static_assert(sizeof(struct nvml_pci) == 68, "the library's structure");
 
+#define NVML_NOT_AVAILABLE UINT64_MAX /* memory of a process that is not known */
+
+struct nvml_process {
+	uint32_t pid;
+	uint64_t memory;                 /* bytes */
+	uint32_t gpu_part, compute_part; /* of a GPU that is partitioned */
+};
+
+/* What a process did in a period of sampling, of 1/6 s to 1 s. */
+struct nvml_process_sample {
+	uint32_t pid;
+	uint64_t at_us;                          /* CLOCK_REALTIME */
+	uint32_t busy, memory, encoder, decoder; /* per cent of the time */
+};
+
+_Static_assert(sizeof(struct nvml_process) == 24, "the library's structure");
+_Static_assert(sizeof(struct nvml_process_sample) == 32, "the library's structure");
+
 /* Members are NULL if the driver does not have them. */
 struct nvml {
 	int (*init)(void);
@@ -108,6 +127,10 @@ struct nvml {
 	int (*gpm_alloc)(void **sample);
 	int (*gpm_sample)(nvml_device, void *sample);
 	int (*gpm_metrics)(struct nvml_gpm_request *);
+	int (*compute_processes)(nvml_device, unsigned *count, struct nvml_process *);
+	int (*graphics_processes)(nvml_device, unsigned *count, struct nvml_process *);
+	int (*process_samples)(nvml_device, struct nvml_process_sample *, unsigned *count,
+			       unsigned long long since_us);
 };
 
 /* Loads the library and initializes it. 0, a number of the library, or UNC_NVML_NO_LIBRARY with the
