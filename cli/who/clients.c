@@ -166,14 +166,10 @@ static const struct client *find_client(const struct client *items, size_t count
 }
 
 /* A file descriptor can be shared: each client is counted once. */
-static void add_client(struct usage *u, struct client *c)
+void clients_add(struct usage *u, const struct client *c)
 {
-	const struct client *old = find_client(u->old_clients, u->old_client_count, c);
-
 	if (find_client(u->clients, u->client_count, c))
 		return;
-	if (old)
-		client_compare(c, old);
 	if (!(u->client_count & (u->client_count - 1)))
 		u->clients = cli_realloc(u->clients, u->client_count ? 2 * u->client_count : 1,
 					 sizeof(*u->clients));
@@ -192,6 +188,7 @@ static bool is_gpu(int fds, const char *name)
 void clients_read(struct usage *u, const struct tasks *t, const struct process *p,
 		  struct buffer *text)
 {
+	const struct client *old;
 	char path[64];
 	DIR *dir;
 	int fds;
@@ -210,7 +207,10 @@ void clients_read(struct usage *u, const struct tasks *t, const struct process *
 			continue;
 		c.pid = p->pid;
 		c.at_ns = cli_now_ns();
-		add_client(u, &c);
+		old = find_client(u->old_clients, u->old_client_count, &c);
+		if (old)
+			client_compare(&c, old);
+		clients_add(u, &c);
 	}
 	if (dir)
 		closedir(dir);

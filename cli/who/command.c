@@ -310,7 +310,7 @@ static int open_all(struct who *w, const struct who_options *o, struct usage *us
 	note_groups(cli, o, err);
 	w->pool.groups = made;
 	if (o->io || err) {
-		usage_open(usage, cli->root);
+		usage_open(usage, cli->u, cli->root);
 		w->usage = w->pool.usage = usage;
 	}
 	err = uncore_scan(cli->u);

@@ -31,12 +31,12 @@ struct io {
 	struct used used;
 };
 
-void usage_open(struct usage *u, const char *root)
+void usage_open(struct usage *u, struct uncore *machine, const char *root)
 {
 	auto_buffer path = {0};
 
 	buffer_printf(&path, "%s/sys/class/drm", root ? root : "");
-	*u = (struct usage){.has_gpus = access(path.data, F_OK) == 0};
+	*u = (struct usage){.machine = machine, .has_gpus = access(path.data, F_OK) == 0};
 }
 
 void usage_close(struct usage *u)
@@ -197,6 +197,8 @@ static void add_clients(struct usage *u)
 		io->used.memory += c->has_memory;
 		io->used.gpu_busy += c->has_busy ? c->busy : 0;
 		io->used.gpu_memory += c->memory;
+		io->used.sampled |= c->sampled;
+		io->used.gpu_why = c->why ? c->why : io->used.gpu_why;
 	}
 }
 
@@ -215,6 +217,7 @@ void usage_look(struct usage *u, const struct tasks *t)
 	u->seconds = u->looks ? (double)(now_ns - u->at_ns) / 1e9 : 0;
 	u->at_ns = now_ns;
 	make_items(u, t);
+	nvidia_read(u, t);
 	for (size_t i = 0; i < u->old_count; i++)
 		if (u->old[i].has_bytes && !still_there(u, &u->old[i]))
 			settle_ended(u, &u->old[i]);

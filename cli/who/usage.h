@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the kernel counts for each process without groups: bytes of storage in /proc/PID/io, and the
- * clients of GPU drivers in /proc/PID/fdinfo. */
+/* What is known of each process without groups: bytes of storage in /proc/PID/io, the clients of
+ * GPU drivers in /proc/PID/fdinfo, and the processes that NVIDIA's library lists. */
 #ifndef WHO_USAGE_H
 #define WHO_USAGE_H
 
@@ -17,9 +17,12 @@ struct used {
 	size_t busy, memory; /* those whose time, and those whose memory, is known */
 	double gpu_busy;     /* time of engines over time: 2 is two engines all the time */
 	uint64_t gpu_memory; /* bytes now */
+	bool sampled;        /* their time is a mean of samples */
+	const char *gpu_why; /* of those whose time or memory is unknown; NULL: of the usual kind */
 };
 
 struct usage {
+	struct uncore *machine; /* whose GPUs are asked for their processes; NULL: none are */
 	struct io *items, *old; /* of the processes, in the order of struct tasks */
 	size_t count, old_count;
 	struct client *clients, *old_clients;
@@ -29,11 +32,13 @@ struct usage {
 	/* In the latest interval: */
 	size_t lost;   /* processes that ended, for which none waited: their last bytes */
 	size_t denied; /* processes whose bytes may not be read */
+	bool told;     /* why processes of GPUs are not shown */
 	double seconds;
 	uint64_t at_ns;
 };
 
-void usage_open(struct usage *u, const char *root);
+/* `machine`: its GPUs are asked, too; it is used until usage_close(). */
+void usage_open(struct usage *u, struct uncore *machine, const char *root);
 void usage_close(struct usage *u);
 /* Reads what the processes have used, after a scan of them. */
 void usage_look(struct usage *u, const struct tasks *t);
@@ -58,14 +63,23 @@ struct client {
 	bool has_memory, has_busy; /* the driver says so; and at the look before, too */
 	uint64_t memory;           /* bytes */
 	double busy;               /* time of engines over time, since the look before */
+	bool sampled;
+	const char *why; /* its time or memory is unknown; NULL: of the usual kind */
 };
 
 /* Reads the text of a file of fdinfo. False: it is of no client. Pure. */
 bool client_parse(const char *text, struct client *into);
 /* What the engines did since then; a count that went back stays as it was. Pure. */
 void client_compare(struct client *c, const struct client *old);
+/* Adds a client, unless there is one of this id. */
+void clients_add(struct usage *u, const struct client *c);
 /* Adds the clients that the process has and no other one before. */
 void clients_read(struct usage *u, const struct tasks *t, const struct process *p,
 		  struct buffer *text);
+
+/* ---- nvidia.c ---- */
+
+/* Adds a client for each process that uses a GPU of NVIDIA. */
+void nvidia_read(struct usage *u, const struct tasks *t);
 
 #endif

@@ -47,6 +47,8 @@ static void add_process(struct who_sum *sum, const struct used *used)
 	sum->used.memory += used->memory;
 	sum->used.gpu_busy += used->gpu_busy;
 	sum->used.gpu_memory += used->gpu_memory;
+	sum->used.sampled |= used->sampled;
+	sum->used.gpu_why = used->gpu_why ? used->gpu_why : sum->used.gpu_why;
 }
 
 size_t who_used_most(const struct who *w)
@@ -156,10 +158,17 @@ static void add_gpu(struct who *w, struct who_sum *sum, int query, double value,
 	struct uncore_row *row = add_row(w, sum, query, known ? value : NAN);
 
 	sum->counted[query].instances = known;
-	if (known == sum->used.gpu_clients || *sum->reason)
+	if (*sum->reason)
 		return;
-	row->quality = known ? UNCORE_PARTIAL : UNCORE_UNAVAILABLE;
-	row->reason = known ? some[query] : none[query];
+	if (known < sum->used.gpu_clients) {
+		row->quality = known ? UNCORE_PARTIAL : UNCORE_UNAVAILABLE;
+		row->reason = sum->used.gpu_why ? sum->used.gpu_why
+			      : known           ? some[query]
+						: none[query];
+	} else if (query == BUSY && sum->used.sampled) {
+		row->quality = UNCORE_SAMPLED;
+		row->reason = "a mean of the samples of NVIDIA's driver";
+	}
 }
 
 static void add_rate(struct who *w, struct who_sum *sum, int query, uint64_t bytes)

@@ -98,3 +98,30 @@ io() {
 	printf 'rchar: 0\nwchar: 0\nread_bytes: %s\nwrite_bytes: %s\ncancelled_write_bytes: 0\n' "$2" "$3" >"$RESCTRL/proc/$1/io.new"
 	mv "$RESCTRL/proc/$1/io.new" "$RESCTRL/proc/$1/io"
 }
+
+# nvidia LINE...: a GPU of NVIDIA, with a stand-in for its library that does this (tests/nvml/stand-in.c).
+nvidia() {
+	local at=$RESCTRL/sys/devices/pci0000:00/0000:01:00.0
+
+	mkdir -p "$at" "$RESCTRL/sys/bus/pci/devices" "$RESCTRL/proc/self/ns"
+	ln -s ../../../devices/pci0000:00/0000:01:00.0 "$RESCTRL/sys/bus/pci/devices"
+	echo DRIVER=nvidia >"$at/uevent"
+	echo 0x10de >"$at/vendor"
+	echo 0x2330 >"$at/device"
+	echo 0x030200 >"$at/class"
+	ln -s 'pid:[4026531836]' "$RESCTRL/proc/self/ns/pid"
+	nvidia_says "$@"
+	who=(env "UNCORE_NVML_SCRIPT=$BATS_TEST_TMPDIR/script" "LD_LIBRARY_PATH=$UNCORE_BUILD_ROOT/tests" "${emulated[@]}"
+		--source files who --io)
+}
+
+# nvidia_says LINE...: what the stand-in does from now on.
+nvidia_says() {
+	printf '%s\n' 'gpus 1' "$@" >"$BATS_TEST_TMPDIR/script"
+}
+
+# gpu NAMES METRIC: value and quality of each interval.
+gpu() {
+	jq -rs --arg names "$1" --arg metric "$2" 'map(select(.names == $names and .name == $metric) | "\(.value) \(.quality)") | unique | join(", ")' \
+		<<<"$output"
+}

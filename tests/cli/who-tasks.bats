@@ -269,3 +269,46 @@ load resctrl
 		<<<"$output" || fail "$output"
 	[ "$(value 'own (100)' task.gpu.memory null)" = 4096 ] || fail "$output"
 }
+
+@test "--io: processes that NVIDIA's library lists, with their memory and the mean of their samples" {
+	machine 16
+	process 100 own / 0.5 1000000000 0 0 0
+	process 101 idle / 0.1 1000000 0 0 0
+	process 102 none / 0.1 1000000 0 0 0
+	nvidia 'runs 100 4096 40' 'runs 101 -1 0' 'draws 100 4096' 'runs 777 5 5'
+	expect 0 "${who[@]}" -I 200ms -n 2 -j
+	[ -z "$stderr" ] || fail "$stderr"
+	[ "$(gpu 'own (100)' task.gpu.busy)" = '0.4 sampled' ] || fail "$output"
+	[ "$(gpu 'own (100)' task.gpu.memory)" = '4096 measured' ] || fail "$output"
+	[ "$(gpu 'idle (101)' task.gpu.busy)" = '0 sampled' ] || fail "$output"
+	[ "$(gpu 'idle (101)' task.gpu.memory)" = 'null unavailable' ] || fail "$output"
+	[ -z "$(gpu 'none (102)' task.gpu.memory)" ] || fail "$output"
+	# By cgroup: of two, the memory of one is known.
+	expect 0 "${who[@]}" -I 200ms -n 1 -j --by cgroup
+	[ "$(gpu / task.gpu.busy)" = '0.4 sampled' ] || fail "$output"
+	[ "$(gpu / task.gpu.memory)" = '4096 partial' ] || fail "$output"
+	# What the library does not have is unknown, and not 0.
+	nvidia_says 'mig 0' 'runs 100 4096 40'
+	expect 0 "${who[@]}" -I 200ms -n 1 -j
+	[ "$(gpu 'own (100)' task.gpu.busy)" = 'null unavailable' ] || fail "$output"
+	[ "$(gpu 'own (100)' task.gpu.memory)" = '4096 measured' ] || fail "$output"
+	shows 'the GPU is partitioned \(MIG\)'
+	nvidia_says 'crash 0'
+	expect 0 "${who[@]}" -I 200ms -n 2 -j
+	[ "$stderr" = 'uncore: note: processes of GPUs are not shown: the process uncore-nvml has ended, since NVIDIA'"'"'s library failed' ] || fail "$stderr"
+	[ -z "$(gpu 'own (100)' task.gpu.memory)" ] || fail "$output"
+}
+
+@test "--io: in a container, only processes with an open file of NVIDIA's driver are taken for those of its list" {
+	machine 16
+	process 100 own / 0.5 1000000000 0 0 0
+	process 101 wrong / 0.5 1000000000 0 0 0
+	nvidia 'runs 100 4096 40' 'runs 101 4096 40'
+	ln -sf 'pid:[4026532000]' "$RESCTRL/proc/self/ns/pid"
+	mkdir "$RESCTRL/proc/100/fd" "$RESCTRL/proc/101/fd"
+	ln -s /dev/nvidia0 "$RESCTRL/proc/100/fd/3"
+	expect 0 "${who[@]}" -I 200ms -n 1 -j
+	[ "$stderr" = "uncore: note: processes of GPUs are not shown: some have ids of another namespace than this container's" ] || fail "$stderr"
+	[ "$(gpu 'own (100)' task.gpu.memory)" = '4096 measured' ] || fail "$output"
+	[ -z "$(gpu 'wrong (101)' task.gpu.memory)" ] || fail "$output"
+}

@@ -64,7 +64,7 @@ static void open_world(struct world *w)
 	tree_make(&w->tree);
 	tree_put(&w->tree, "proc/uptime", "1 1\n");
 	assert_int_equal(tasks_open(&w->tasks, w->tree.dir), 0);
-	usage_open(&w->usage, w->tree.dir);
+	usage_open(&w->usage, NULL, w->tree.dir);
 }
 
 static void close_world(struct world *w)
