@@ -4,7 +4,7 @@
 #include <linux/capability.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "base/buffer.h"
@@ -29,15 +29,6 @@ static bool is_taken(const char *variable)
 	return false;
 }
 
-static bool may_count(void)
-{
-	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
-	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = {0};
-
-	return syscall(SYS_capget, &header, data) == 0 &&
-	       data[CAP_PERFMON / 32].effective & 1u << CAP_PERFMON % 32;
-}
-
 void rights_become_copy(char **argv)
 {
 	char self[sizeof(INSTALLED) + 1];
@@ -46,7 +37,8 @@ void rights_become_copy(char **argv)
 	char **variables;
 
 	if (n != (ssize_t)strlen(INSTALLED) || memcmp(self, INSTALLED, (size_t)n) != 0 ||
-	    access(COPY, X_OK) != 0 || may_count())
+	    access(COPY, X_OK) != 0 ||
+	    prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_IS_SET, CAP_PERFMON, 0, 0) > 0)
 		return;
 	while (environ[count])
 		count++;

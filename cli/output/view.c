@@ -46,7 +46,7 @@ static void make_columns(struct out *out)
 	*column++ =
 		(struct table_column){v->title ? v->title(out) : v->columns[0].title, TABLE_ALONE};
 	*column++ = (struct table_column){v->columns[1].title, TABLE_BELOW};
-	for (size_t i = 0; i < out->row_count && out->metric_count < TABLE_COLUMNS - 3; i++) {
+	for (size_t i = 0; i < out->row_count && out->metric_count < VIEW_COLUMNS; i++) {
 		struct out_metric *m = &out->metrics[out->metric_count];
 
 		v->make(m, out->rows[i].row);

@@ -12,7 +12,8 @@
 struct out;
 struct out_metric;
 
-#define VIEW_METRICS 5 /* of one table, at most */
+#define VIEW_METRICS 5  /* of one table, at most */
+#define VIEW_COLUMNS 13 /* of a table for all metrics; further ones are below it */
 
 struct view_line {
 	const struct uncore_row *row; /* its first one */
