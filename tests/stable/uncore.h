@@ -450,6 +450,24 @@ const struct uncore_device *uncore_device_at(const struct uncore *u, size_t i);
  * segments. -EBUSY: not scanned. */
 int uncore_device_find(struct uncore *u, const char *name, const struct uncore_device **out);
 
+/* Reads the present speed and width of all links again: a link that is idle may be slow to save
+ * power. A device that sleeps is not woken, and its link stays as it was. Ceilings of rows, which
+ * are planned, do not change. */
+void uncore_device_update_links(struct uncore *u);
+
+/* Asks NVIDIA's library for the processes that use this GPU at present; the first call loads it in
+ * another process, which may take seconds, and a later one takes 250 ms at most. A GPU that sleeps
+ * is not woken, and has none. The number of processes. -ENODEV: no GPU of NVIDIA's driver, or the
+ * library cannot be loaded; -EOPNOTSUPP: not the running machine; -ETIMEDOUT: there was no answer
+ * in time; -EIO: the library failed, and is loaded again a minute later; -ENOMEM. */
+int uncore_device_processes(struct uncore *u, const struct uncore_device *d);
+/* One of the processes of the latest call: its id as the driver says it, which inside a container
+ * may be that of the host. *memory: bytes of the GPU's memory now. *busy: share of the time in
+ * which it ran on the GPU, 0 to 1: the mean of the driver's samples since the call before for this
+ * GPU. NaN: unknown, and *why is the reason, a constant; NULL: both are known. */
+int uncore_device_process_at(const struct uncore *u, size_t i, double *memory, double *busy,
+			     const char **why);
+
 /* Writes the data on this machine's root ports that only root can read to
  * /var/lib/uncore/root-buses.yaml below the root, where a scan by any user finds it; *file is
  * that path, a constant. Neither the directory nor the file may be a symbolic link. The file is
@@ -1039,18 +1057,35 @@ size_t uncore_groups_count(const struct uncore_groups *g);
 /* Its directory's name, which is also the role of its rows, after a slash. */
 const char *uncore_groups_name(const struct uncore_groups *g, size_t i);
 
-/* Reads which tasks are in groups of others, for the next two functions. -ENOMEM, -EACCES. */
+/* Reads which tasks are in groups of others, for the next two functions. An error, with a
+ * sentence, if the list of a group that exists cannot be read: tasks should not be moved then.
+ * -ENOMEM. */
 int uncore_groups_look(struct uncore_groups *g);
 /* The group of others that the task was in, "web" or "/batch"; NULL: none. */
 const char *uncore_groups_other(const struct uncore_groups *g, int task);
-/* Gives the group to these tasks (ids of threads), and no others: what else is in it goes back to
- * the default group. Tasks that ended and tasks in groups of others are left out. `label` is in
- * the rows from the next reading on, at most 255 bytes. Another one than before means another
- * owner, and "" none: then the group is not read. A group that another program has removed is made
- * again. -EACCES, -EPERM: no permission. -ENOENT: it cannot be made again yet, but perhaps by a
- * later call. */
+/* Whether others have made or removed groups since the scan. The machine must be scanned again,
+ * and a new monitor planned, to count the groups that there are now. */
+bool uncore_groups_changed(const struct uncore_groups *g);
+
+/* Gives the group to these tasks (ids of threads). With the label that it has, they are added to
+ * those which are in it: threads and children of its tasks are born there. Another label means
+ * another owner, and what else is in the group goes back to the default group; "" means none, and
+ * the group is not read. Tasks that have ended, and tasks that are in groups of others at that
+ * moment, are left out. The label is in the rows from the next reading on. Returns how many tasks
+ * were moved into it: 0 when all that there are were in it. Rows say how many of the tasks may not
+ * be moved. A group that another program has removed is made again. -EACCES, -EPERM: the list of
+ * tasks may not be written. -EINVAL: there is no such group, or the label has more than 8191
+ * bytes. -ENOENT: the group cannot be made again yet, but perhaps by a later call. */
 int uncore_groups_assign(struct uncore_groups *g, size_t i, const int *tasks, size_t count,
 			 const char *label);
+/* The tasks that are in the group, ascending, which the caller frees. Returns their number. */
+int uncore_groups_tasks(struct uncore_groups *g, size_t i, int **tasks);
+/* Whether the task is in the group now. */
+bool uncore_groups_has(const struct uncore_groups *g, size_t i, int task);
+/* Moves those of the tasks that are still in the group back to the default group. Its row is
+ * suspect if some may not be moved, until a later call, which may be without tasks. Returns how
+ * many were moved, or an error of uncore_groups_assign(). */
+int uncore_groups_release(struct uncore_groups *g, size_t i, const int *tasks, size_t count);
 
 /* Begins the interval of groups that got other owners since the latest reading: without this call,
  * it has what the former owners moved until then. Their rows are rates over their own, shorter
@@ -1064,14 +1099,14 @@ int uncore_groups_clean(struct uncore *u, bool dry, void (*found)(void *context,
 /* How many uncore_groups_new() could make now; else its error. Nothing is written. */
 int uncore_groups_most(struct uncore *u, size_t *most);
 
-/* ---- latency: loads sampled by AMD CPUs (IBS) -------------------------------------- */
+/* ---- latency: loads sampled by AMD CPUs (IBS) or Arm CPUs (SPE) --------------------- */
 
 /*
- * Instruction-based sampling tags one op in a million on each CPU. For a load that missed the
- * core's first data cache it reports the latency and the data source. The result is the
- * distribution of these sampled loads. It is NOT the average memory latency: hits, stores,
- * prefetches and device accesses are not in it. Latencies are in core clocks; the clock frequency
- * is not sampled.
+ * Instruction-based sampling, or Arm's statistical profiling, tags one op in a million on a CPU.
+ * For a load that missed the core's first data cache it reports the latency and the data source.
+ * The result is the distribution of these sampled loads. It is NOT the average memory latency:
+ * hits, stores, prefetches and device accesses are not in it. Latencies are in core clocks; the
+ * clock frequency is not sampled.
  */
 
 #define UNCORE_LATENCY_BINS 112
@@ -1087,7 +1122,7 @@ struct uncore_latency_row {
 	double mean;                 /* core clocks */
 	double p50, p90, p99;        /* core clocks: the largest latency of the percentile's bin */
 	const uint64_t *bins;        /* UNCORE_LATENCY_BINS numbers of samples */
-	enum uncore_quality quality; /* UNCORE_SAMPLED; UNCORE_PARTIAL: CPUs are missing */
+	enum uncore_quality quality; /* UNCORE_SAMPLED; UNCORE_PARTIAL: some are missing */
 	const char *reason;          /* NULL: sampled */
 };
 
@@ -1106,12 +1141,13 @@ struct uncore_latency_counts {
 
 /* Opens sampling on all CPUs, stopped. Needs the same permissions as counting. Latencies below
  * `least` core clocks (0: no limit) are left out, by the hardware if it can (128 to 2048; Zen 5
- * then samples only loads that missed the L3). -EINVAL: `least` is above 65535. -ENODEV: the
- * CPU or the kernel has no IBS. -EOPNOTSUPP: the root is not "/", or the source is a
- * simulation. -EBUSY: not scanned. */
+ * then samples only loads that missed the L3; SPE: up to 4095). -EINVAL: `least` is above 65535.
+ * -ENODEV: the CPU or the kernel has neither IBS nor SPE. -EOPNOTSUPP: the root is not "/", or
+ * the source is a simulation. -EBUSY: not scanned. */
 int uncore_latency_open(struct uncore_latency **out, struct uncore *u, unsigned least);
 /* Reads the samples of a file instead: `perf record -a -e ibs_op// --raw-samples`, from any AMD
- * machine. The rows are complete afterwards. -EBADMSG: not such a file. Others as above. */
+ * machine, or `perf record -a -e arm_spe_0/load_filter=1,ts_enable=1/`. The rows are complete
+ * afterwards. -EBADMSG: not such a file. Others as above. */
 int uncore_latency_open_file(struct uncore_latency **out, struct uncore *u, const char *path,
 			     unsigned least);
 
@@ -1176,6 +1212,8 @@ void uncore_latency_clear(struct uncore_latency *l);
 size_t uncore_latency_count(const struct uncore_latency *l);
 const struct uncore_latency_row *uncore_latency_at(const struct uncore_latency *l, size_t i);
 const struct uncore_latency_counts *uncore_latency_total(const struct uncore_latency *l);
+/* Which hardware sampled: "ibs" or "spe". */
+const char *uncore_latency_hardware(const struct uncore_latency *l);
 /* What the latencies are ("core clocks from ..."). */
 const char *uncore_latency_about(const struct uncore_latency *l);
 /* A remark on the selection of samples ("only loads that missed the L3"), or NULL. */
