@@ -273,7 +273,7 @@ counted() {
 }
 
 @test "the rate of a link follows the link, which is slow while it is idle" {
-	local link=machine/sys/devices/pci0003:00/0003:00:00.0/current_link_speed name
+	local link=machine/sys/devices/pci0003:00/0003:00:00.0/current_link_speed name intervals
 
 	name='uncore_pcie_link_bytes_per_second{port="0003:00:00.0"}'
 	unpack "$MACHINES/nvidia-t410-2socket.txt" machine
@@ -284,7 +284,8 @@ counted() {
 	scrape wait "$address" 2 >text
 	[ "$(scrape value "$name" <text)" = 4000000000 ] || fail "$(<text)"
 	echo '32.0 GT/s PCIe' >$link
-	scrape wait "$address" $(($(scrape value uncore_intervals_total <text) + 3)) >text
+	intervals=$(scrape value uncore_intervals_total <text)
+	scrape wait "$address" $((intervals + 3)) >text
 	[ "$(scrape value "$name" <text)" = 63015384615.3846 ] || fail "$(scrape value "$name" <text)"
 	stop TERM
 }
