@@ -60,7 +60,7 @@ struct shown {
 int shown_put(struct shown *s, struct recording *file, uint64_t tick,
 	      const struct uncore_sample *sample, struct uncore_row *rows);
 void shown_free(struct shown *s);
-/* The quality of this name; unavailable: there is none, or NULL. */
+/* The quality with this name; unavailable for NULL and for unknown names. */
 enum uncore_quality store_quality(const char *name);
 
 #endif
