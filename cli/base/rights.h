@@ -4,8 +4,9 @@
 #ifndef CLI_RIGHTS_H
 #define CLI_RIGHTS_H
 
-/* Goes on as the copy, if this is the installed command, its user is not root, may execute the copy,
- * and did not get the capability from its parent, which programs would lose. Returns otherwise. */
+/* Goes on as the copy, if this is the installed command, its user is not root, may execute the
+ * copy, and did not get the capability from its parent, which programs would lose. Returns
+ * otherwise. */
 void rights_become_copy(char **argv);
 
 /* For a program that is to be executed: gives it the variables that the dynamic linker has taken
