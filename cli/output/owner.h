@@ -7,6 +7,16 @@
 
 #define OWNER_OTHER "other" /* the role of what no group has */
 
+/* Metrics of its rows. */
+#define OWNER_MOVED "group.memory.bandwidth"
+#define OWNER_LOCAL "group.memory.local.bandwidth"
+#define OWNER_REMOTE "group.memory.remote.bandwidth"
+#define OWNER_CACHE "group.cache.occupancy"
+#define OWNER_READ "task.storage.read.bandwidth"
+#define OWNER_WRITTEN "task.storage.write.bandwidth"
+#define OWNER_GPU "task.gpu.busy"
+#define OWNER_GPU_MEMORY "task.gpu.memory"
+
 /* Takes a label; the text is not terminated. */
 typedef void owner_put(void *context, const char *name, const char *text, size_t len);
 

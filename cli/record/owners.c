@@ -14,14 +14,10 @@ static const struct {
 	const char *name, *title;
 	bool moves; /* its sum ranks the keys */
 } metrics[] = {
-	{"group.memory.bandwidth", "MEMORY", true},
-	{"group.memory.local.bandwidth", "LOCAL", false},
-	{"group.memory.remote.bandwidth", "REMOTE", false},
-	{"group.cache.occupancy", "CACHE", false},
-	{"task.storage.read.bandwidth", "READ", true},
-	{"task.storage.write.bandwidth", "WRITTEN", true},
-	{"task.gpu.busy", "GPU", false},
-	{"task.gpu.memory", "GPU MEMORY", false},
+	{OWNER_MOVED, "MEMORY", true},   {OWNER_LOCAL, "LOCAL", false},
+	{OWNER_REMOTE, "REMOTE", false}, {OWNER_CACHE, "CACHE", false},
+	{OWNER_READ, "READ", true},      {OWNER_WRITTEN, "WRITTEN", true},
+	{OWNER_GPU, "GPU", false},       {OWNER_GPU_MEMORY, "GPU MEMORY", false},
 };
 
 #define METRICS ((int)(sizeof(metrics) / sizeof(*metrics)))

@@ -95,12 +95,12 @@ static void describe_rest(struct who *w)
  * alone is uncertain, but small beside all that the group moved. */
 static bool is_negligible(const struct frame *f, const struct uncore_row *row)
 {
-	if (!cli_same(row->query->name, WHO_REMOTE) || row->quality != UNCORE_SUSPECT)
+	if (!cli_same(row->query->name, OWNER_REMOTE) || row->quality != UNCORE_SUSPECT)
 		return false;
 	for (size_t i = 0; i < uncore_sample_count(f->sample); i++) {
 		const struct uncore_row *all = uncore_sample_row(f->sample, i);
 
-		if (cli_same(all->query->name, WHO_MOVED) && all->quality == UNCORE_MEASURED &&
+		if (cli_same(all->query->name, OWNER_MOVED) && all->quality == UNCORE_MEASURED &&
 		    all->place->socket == row->place->socket &&
 		    cli_same(all->place->role, row->place->role))
 			return row->high - row->low <= NEGLIGIBLE * all->value;
@@ -138,7 +138,7 @@ static void subtract(struct who *w, const struct frame *f, struct uncore_row *ro
 	row->value = row->value < 0 ? 0 : row->value;
 	row->low = row->high = row->rate = row->weight = NAN;
 	*place = *all.place;
-	place->role = WHO_OTHER;
+	place->role = OWNER_OTHER;
 	place->tasks = w->other.data;
 	row->place = place;
 	if (row->quality < UNCORE_PARTIAL && unknown && !w->rest.changed) {
@@ -188,7 +188,7 @@ static bool is_of_disks(const struct uncore_row *row)
 void who_make_rows(struct who *w, const struct frame *f)
 {
 	size_t count = uncore_sample_count(f->sample), most = count + who_used_most(w);
-	const char *measure = WHO_CACHE; /* on Arm there is nothing else */
+	const char *measure = OWNER_CACHE; /* on Arm there is nothing else */
 
 	if (w->row_room < most) {
 		w->row_room = most;
@@ -197,8 +197,8 @@ void who_make_rows(struct who *w, const struct frame *f)
 		w->origins = cli_realloc(w->origins, most, sizeof(*w->origins));
 	}
 	for (size_t i = 0; i < count; i++)
-		if (cli_same(uncore_sample_row(f->sample, i)->query->name, WHO_MOVED))
-			measure = WHO_MOVED;
+		if (cli_same(uncore_sample_row(f->sample, i)->query->name, OWNER_MOVED))
+			measure = OWNER_MOVED;
 	w->row_count = 0;
 	describe_rest(w);
 	for (size_t i = 0; i < count; i++) {

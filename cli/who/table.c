@@ -37,10 +37,10 @@ static const struct table_column columns[] = {
 
 enum column { MOVED, LOCAL, REMOTE, CACHE, READ, WRITTEN, GPU, GPU_MEMORY, COLUMNS };
 
-static const char *const metrics[] = {[MOVED] = WHO_MOVED,   [LOCAL] = WHO_LOCAL,
-				      [REMOTE] = WHO_REMOTE, [CACHE] = WHO_CACHE,
-				      [READ] = WHO_READ,     [WRITTEN] = WHO_WRITTEN,
-				      [GPU] = WHO_GPU,       [GPU_MEMORY] = WHO_GPU_MEMORY};
+static const char *const metrics[] = {[MOVED] = OWNER_MOVED,   [LOCAL] = OWNER_LOCAL,
+				      [REMOTE] = OWNER_REMOTE, [CACHE] = OWNER_CACHE,
+				      [READ] = OWNER_READ,     [WRITTEN] = OWNER_WRITTEN,
+				      [GPU] = OWNER_GPU,       [GPU_MEMORY] = OWNER_GPU_MEMORY};
 
 enum kind { OWN, OTHER, FOREIGN };
 
@@ -65,9 +65,9 @@ static struct line *find_line(struct line *lines, size_t *count, const struct un
 	(*count)++;
 	*line = (struct line){.role = place->role,
 			      .tasks = place->tasks,
-			      .kind = cli_same(place->role, WHO_OTHER) ? OTHER
-				      : place->tasks                   ? OWN
-								       : FOREIGN};
+			      .kind = cli_same(place->role, OWNER_OTHER) ? OTHER
+				      : place->tasks                     ? OWN
+									 : FOREIGN};
 	return line;
 }
 
@@ -88,7 +88,7 @@ static struct line *make_lines(const struct out *out, size_t *count)
 		for (int m = 0; socket < 0 && m < COLUMNS; m++)
 			if (cli_same(row->query->name, metrics[m]))
 				line->cells[m] = row;
-		if (socket >= 0 && socket < SOCKETS && cli_same(row->query->name, WHO_MOVED))
+		if (socket >= 0 && socket < SOCKETS && cli_same(row->query->name, OWNER_MOVED))
 			line->sockets[socket] = row;
 	}
 	return lines;
@@ -198,7 +198,7 @@ static void put_line(struct table *t, const struct line *line, double sum)
 /* Lines that --top leaves out are one. */
 static void put_rest(struct table *t, const struct line *lines, size_t count, double sum)
 {
-	struct uncore_row_query query = {.name = WHO_MOVED, .unit = "B/s"};
+	struct uncore_row_query query = {.name = OWNER_MOVED, .unit = "B/s"};
 	struct uncore_row row = {.query = &query, .quality = UNCORE_MEASURED};
 
 	for (size_t i = 0; i < count; i++) {

@@ -17,18 +17,18 @@
 static const struct series {
 	const char *metric, *name, *type, *help;
 } all[WHO_SUMS] = {
-	{WHO_MOVED, "uncore_who_memory_bytes_total", "counter",
+	{OWNER_MOVED, "uncore_who_memory_bytes_total", "counter",
 	 "Bytes moved between the last-level caches and memory while the key had a group."},
-	{WHO_LOCAL, "uncore_who_memory_local_bytes_total", "counter",
+	{OWNER_LOCAL, "uncore_who_memory_local_bytes_total", "counter",
 	 "The part in memory of the same NUMA node."},
-	{WHO_REMOTE, "uncore_who_memory_remote_bytes_total", "counter",
+	{OWNER_REMOTE, "uncore_who_memory_remote_bytes_total", "counter",
 	 "The part in memory of other NUMA nodes."},
-	{WHO_CACHE, "uncore_who_cache_bytes", "gauge", "Bytes in the last-level caches."},
-	{WHO_READ, "uncore_who_storage_read_bytes_total", "counter", "Bytes read from storage."},
-	{WHO_WRITTEN, "uncore_who_storage_written_bytes_total", "counter",
+	{OWNER_CACHE, "uncore_who_cache_bytes", "gauge", "Bytes in the last-level caches."},
+	{OWNER_READ, "uncore_who_storage_read_bytes_total", "counter", "Bytes read from storage."},
+	{OWNER_WRITTEN, "uncore_who_storage_written_bytes_total", "counter",
 	 "Bytes written to storage."},
-	{WHO_GPU, "uncore_who_gpu_seconds_total", "counter", "Time of GPU engines."},
-	{WHO_GPU_MEMORY, "uncore_who_gpu_memory_bytes", "gauge", "Memory of GPU buffers."},
+	{OWNER_GPU, "uncore_who_gpu_seconds_total", "counter", "Time of GPU engines."},
+	{OWNER_GPU_MEMORY, "uncore_who_gpu_memory_bytes", "gauge", "Memory of GPU buffers."},
 };
 
 static bool is_gauge(size_t series)
@@ -85,7 +85,7 @@ static double amount_of(const struct uncore_row *row)
 {
 	const struct uncore_row_counted *c = row->counted;
 
-	return isfinite(c->amount) && !cli_same(row->place->role, WHO_OTHER)
+	return isfinite(c->amount) && !cli_same(row->place->role, OWNER_OTHER)
 		       ? c->amount
 		       : row->value * c->seconds;
 }

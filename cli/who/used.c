@@ -13,10 +13,10 @@
 enum { READ, WRITTEN, BUSY, MEMORY, QUERIES };
 
 static const struct uncore_row_query queries[QUERIES] = {
-	[READ] = {.name = WHO_READ, .family = "tasks", .unit = "B/s"},
-	[WRITTEN] = {.name = WHO_WRITTEN, .family = "tasks", .unit = "B/s"},
-	[BUSY] = {.name = WHO_GPU, .family = "tasks", .unit = "ratio"},
-	[MEMORY] = {.name = WHO_GPU_MEMORY, .family = "tasks", .unit = "B"},
+	[READ] = {.name = OWNER_READ, .family = "tasks", .unit = "B/s"},
+	[WRITTEN] = {.name = OWNER_WRITTEN, .family = "tasks", .unit = "B/s"},
+	[BUSY] = {.name = OWNER_GPU, .family = "tasks", .unit = "ratio"},
+	[MEMORY] = {.name = OWNER_GPU_MEMORY, .family = "tasks", .unit = "B"},
 };
 
 /* The sum over the processes of a key; the last one is for processes without a key. */
@@ -221,7 +221,7 @@ void who_add_used(struct who *w)
 			sum->place.tasks = w->pool.keys[i].label;
 		} else {
 			describe_others(w, sum);
-			sum->place.role = WHO_OTHER;
+			sum->place.role = OWNER_OTHER;
 			sum->place.tasks = sum->text;
 		}
 		if (is_shown(sum) || (i == count && !w->row_count))

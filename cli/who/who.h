@@ -8,18 +8,9 @@
 #include "who/pool.h"
 #include "who/usage.h"
 
-#define WHO_MOVED "group.memory.bandwidth"
-#define WHO_LOCAL "group.memory.local.bandwidth"
-#define WHO_REMOTE "group.memory.remote.bandwidth"
-#define WHO_CACHE "group.cache.occupancy"
 #define WHO_CONTROLLERS "memory.bandwidth"
-#define WHO_READ "task.storage.read.bandwidth"
-#define WHO_WRITTEN "task.storage.write.bandwidth"
-#define WHO_GPU "task.gpu.busy"
-#define WHO_GPU_MEMORY "task.gpu.memory"
 #define WHO_DISKS_READ "storage.read.bandwidth"
 #define WHO_DISKS_WRITTEN "storage.write.bandwidth"
-#define WHO_OTHER OWNER_OTHER
 
 #define WHO_SUMS 8
 #define WHO_OWNERS 512

@@ -17,8 +17,8 @@
 #define MOST 600
 #define SECOND 1000000000ULL
 
-static const struct uncore_row_query moved = {.name = WHO_MOVED}, local = {.name = WHO_LOCAL},
-				     cache = {.name = WHO_CACHE};
+static const struct uncore_row_query moved = {.name = OWNER_MOVED}, local = {.name = OWNER_LOCAL},
+				     cache = {.name = OWNER_CACHE};
 
 struct world {
 	struct tree tree;
@@ -92,7 +92,7 @@ static void test_sums(void **state)
 	(void)state;
 	open_world(&w);
 	add(&w, &moved, "a.service", "/uncore-1-0", 100);
-	add(&w, &moved, "1 process and the kernel", WHO_OTHER, 7);
+	add(&w, &moved, "1 process and the kernel", OWNER_OTHER, 7);
 	add(&w, &moved, NULL, "web", 3);
 	add(&w, &cache, "a.service", "/uncore-1-0", 4096);
 	text = end_interval(&w, 1);
@@ -133,19 +133,19 @@ static void test_partial(void **state)
 	(void)state;
 	open_world(&w);
 	add(&w, &moved, "a.service", "/uncore-1-0", 100);
-	add(&w, &moved, "1 process and the kernel", WHO_OTHER, 7);
+	add(&w, &moved, "1 process and the kernel", OWNER_OTHER, 7);
 	w.rows[1].quality = UNCORE_PARTIAL;
-	add(&w, &local, "1 process and the kernel", WHO_OTHER, 5);
+	add(&w, &local, "1 process and the kernel", OWNER_OTHER, 5);
 	w.rows[2].quality = UNCORE_SUSPECT;
 	add(&w, &cache, "a.service", "/uncore-1-0", 4096);
 	w.rows[3].quality = UNCORE_SUSPECT;
 	text = end_interval(&w, 1);
 	assert_has(text, "uncore_who_partial_seconds_total{unit=\"a.service\"} 0\n");
 	assert_has(text, "uncore_who_partial_seconds_total{kind=\"other\"} 1\n");
-	add(&w, &moved, "1 process and the kernel", WHO_OTHER, 7);
+	add(&w, &moved, "1 process and the kernel", OWNER_OTHER, 7);
 	text = end_interval(&w, 1);
 	assert_has(text, "uncore_who_partial_seconds_total{kind=\"other\"} 1\n");
-	add(&w, &moved, "1 process and the kernel", WHO_OTHER, 7);
+	add(&w, &moved, "1 process and the kernel", OWNER_OTHER, 7);
 	w.rows[0].quality = UNCORE_PARTIAL;
 	text = end_interval(&w, 1);
 	assert_has(text, "uncore_who_partial_seconds_total{kind=\"other\"} 2\n");
