@@ -2,7 +2,6 @@
 /* Finds codes that earlier CPUs have for other events, by the vendors' names. */
 #include "machine/pmu.h"
 
-#define MODELS 64
 #define SHOWN_NAMES 3
 
 /* An event of PMUs of the same kind. */
@@ -15,66 +14,24 @@ struct code {
 struct codes {
 	struct code *items;
 	size_t count;
-	const char *models[MODELS]; /* from the oldest to that of this CPU */
-	size_t model_count;
-	uint64_t here; /* the bit of this CPU's model; 0: unknown */
+	struct unc_vendor_reader text; /* has the models, from the oldest to that of this CPU */
 };
 
-/* The bits of those models in a line that are not newer than this CPU. */
-static uint64_t bits_of_models(const struct codes *c, char *line)
+/* Reads all events of the PMU's kind, for this CPU and older ones. */
+static int read_codes(struct codes *c, const struct uncore_pmu *p)
 {
-	uint64_t bits = 0;
-	const char *model;
+	const struct unc_vendor_reader *text = &c->text;
 
-	while ((model = strsep(&line, " ")))
-		for (size_t i = 0; i < c->model_count; i++)
-			if (strcmp(model, c->models[i]) == 0)
-				bits |= UINT64_C(1) << i;
-	return bits;
-}
+	while (unc_vendor_next(&c->text)) {
+		const struct code code = {.base = text->base,
+					  .rest = text->rest,
+					  .event = strtoull(text->event, NULL, 16),
+					  .umask = strtoull(text->umask, NULL, 16),
+					  .models = text->of_models};
 
-static void add_model(struct codes *c, const struct unc_topology *t, char *line)
-{
-	const char *name = strsep(&line, " "), *cpu;
-
-	if (c->here || !name || c->model_count == MODELS)
-		return;
-	c->models[c->model_count++] = name;
-	while ((cpu = strsep(&line, " ")))
-		if (unc_vendor_is_cpu(t, cpu))
-			c->here = UINT64_C(1) << (c->model_count - 1);
-}
-
-/* Reads all events of the PMU's kind, for this CPU and older ones. Cuts `text`; the names point
- * into it. */
-static int read_codes(struct codes *c, const struct uncore_pmu *p, char *text)
-{
-	const char *base = NULL, *event = "";
-	uint64_t models = 0;
-	char *line;
-
-	while ((line = strsep(&text, "\n"))) {
-		char *word = strsep(&line, " ");
-		struct code code;
-
-		if (strcmp(word, "model") == 0) {
-			add_model(c, p->vendor->topology, line);
-		} else if (strcmp(word, "pmu") == 0) {
-			word = strsep(&line, " ");
-			models = unc_pmu_name_matches(p->name, word) ? bits_of_models(c, line) : 0;
-			base = NULL;
-		} else if (*word != '.' && *word != '=') {
-			base = *word && line ? word : NULL;
-			event = line;
-		} else if (models && base) {
-			code = (struct code){.base = base,
-					     .rest = *word == '=' ? "" : word,
-					     .event = strtoull(event, NULL, 16),
-					     .umask = line ? strtoull(line, NULL, 16) : 0,
-					     .models = models};
-			if (UNC_ADD(&c->items, &c->count, &code) < 0)
-				return -ENOMEM;
-		}
+		if (unc_pmu_name_matches(p->name, text->pmu) &&
+		    UNC_ADD(&c->items, &c->count, &code) < 0)
+			return -ENOMEM;
 	}
 	return 0;
 }
@@ -116,7 +73,7 @@ static const struct code *found_here(const struct codes *c, const struct code *o
 	const struct code *like = NULL;
 
 	for (const struct code *k = c->items; k < c->items + c->count; k++) {
-		if (!(k->models & c->here))
+		if (!(k->models & c->text.here))
 			continue;
 		if (same_name(k, old))
 			return k;
@@ -134,9 +91,9 @@ static void add_old(struct unc_text *to, const struct codes *c, const struct cod
 	const struct code *now = found_here(c, old);
 
 	unc_text_add(to, "%s%s on", old->base, old->rest);
-	for (size_t i = 0; i < c->model_count; i++)
+	for (size_t i = 0; i < c->text.model_count; i++)
 		if (models >> i & 1)
-			unc_text_add(to, " %s", c->models[i]);
+			unc_text_add(to, " %s", c->text.models[i]);
 	if (now)
 		unc_text_add(to, " (here%s%s event=0x%llx,umask=0x%llx)",
 			     same_name(now, old) ? "" : " ", same_name(now, old) ? "" : now->base,
@@ -146,11 +103,11 @@ static void add_old(struct unc_text *to, const struct codes *c, const struct cod
 static void describe(struct unc_text *to, const struct codes *c, uint64_t event, uint64_t umask)
 {
 	const struct code *here = NULL, *with_umask = NULL;
-	uint64_t same = c->here, done = 0;
+	uint64_t same = c->text.here, done = 0;
 	size_t shown = 0;
 
 	for (const struct code *k = c->items; k < c->items + c->count; k++) {
-		if (k->event != event || !(k->models & c->here))
+		if (k->event != event || !(k->models & c->text.here))
 			continue;
 		if (k->umask == umask && !here)
 			here = k;
@@ -198,8 +155,9 @@ int unc_vendor_describe(const struct uncore_pmu *p, const struct unc_config *con
 		return 0;
 	value_of(p, config, "umask", &umask);
 	copy = strdup(unc_vendor_text(p->vendor->topology));
-	r = copy ? read_codes(&c, p, copy) : -ENOMEM;
-	if (r == 0 && c.here && c.count)
+	c.text = (struct unc_vendor_reader){.topology = p->vendor->topology, .text = copy};
+	r = copy ? read_codes(&c, p) : -ENOMEM;
+	if (r == 0 && c.text.here && c.count)
 		describe(&text, &c, event, umask);
 	if (text.len)
 		*out = unc_text_take(&text);

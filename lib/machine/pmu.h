@@ -421,8 +421,27 @@ int unc_vendor_load(struct unc_vendor *v, const char *text);
 void unc_vendor_finish(struct unc_vendor *v);
 /* The library's text of the vendor's names. */
 const char *unc_vendor_text(const struct unc_topology *t);
-/* True if `cpu` describes this CPU: "intel/6/85/0-4" is a model with steppings from 0 to 4. */
-bool unc_vendor_is_cpu(const struct unc_topology *t, const char *cpu);
+
+#define UNC_VENDOR_MODELS 64
+
+/* The reader of such a text; `topology` and `text` are set before the first event. */
+struct unc_vendor_reader {
+	const struct unc_topology *topology;
+	char *text; /* the rest of it, which is cut: all others point into it */
+	const char *models[UNC_VENDOR_MODELS]; /* from the oldest to that of this CPU, or all */
+	size_t model_count;
+	uint64_t here; /* the bit of this CPU's model; 0: the text does not have it */
+	/* The event: the unit's PMUs, without number, and a bit for each model that has it; */
+	const char *pmu;
+	uint64_t of_models;
+	const char *base, *rest;           /* the parts of its name: "UNC_M_CAS_COUNT", ".RD"; */
+	const char *event, *umask, *terms; /* hexadecimal; further terms of it, or ""; */
+	const char *title;                 /* NULL: none */
+};
+
+/* Reads the next event. False: there is none. */
+bool unc_vendor_next(struct unc_vendor_reader *r);
+
 /* Describes an event that is given by its code, if the vendor's list has this code for another
  * event on an older CPU, or only with a umask: "is A on this CPU, and was B on ...". The caller
  * frees the text; NULL otherwise. Returns 0 or -ENOMEM. */
