@@ -393,15 +393,14 @@ static double apply(enum op_kind kind, double a, double b)
 	}
 }
 
-/* Runs a part of the code that is an expression. */
-static bool run(const struct unc_operation *code, size_t length, const struct unc_formula_input *in,
-		double seconds, double *out)
+bool unc_formula_eval(const struct unc_formula *f, const struct unc_formula_input *in,
+		      double seconds, double *out, double *divisor)
 {
 	double stack[STACK_MOST] = {0}, value, c;
 	size_t top = 0; /* values on the stack */
 
-	for (size_t i = 0; i < length; i++) {
-		const struct unc_operation *op = &code[i];
+	for (size_t i = 0; i < f->length; i++) {
+		const struct unc_operation *op = &f->code[i];
 
 		switch (op->kind) {
 		case OP_NUMBER:
@@ -430,24 +429,15 @@ static bool run(const struct unc_operation *code, size_t length, const struct un
 		}
 		/* "No value" is NaN inside the machine, and everything that is not finite becomes
 		 * it. */
-		stack[top++] = isfinite(value) ? value : NAN;
+		value = isfinite(value) ? value + 0.0 : NAN; /* -0 becomes 0 */
+		stack[top++] = value;
+		if (divisor && i + 1 == f->divisor + f->divisor_length && !isnan(value))
+			*divisor = value;
 	}
 	if (isnan(stack[0]))
 		return false;
-	*out = stack[0] + 0.0; /* -0 becomes 0 */
+	*out = stack[0];
 	return true;
-}
-
-bool unc_formula_eval(const struct unc_formula *f, const struct unc_formula_input *in,
-		      double seconds, double *out)
-{
-	return run(f->code, f->length, in, seconds, out);
-}
-
-bool unc_formula_divisor(const struct unc_formula *f, const struct unc_formula_input *in,
-			 double seconds, double *out)
-{
-	return f->divisor_length && run(f->code + f->divisor, f->divisor_length, in, seconds, out);
 }
 
 /* ---- histograms ---- */

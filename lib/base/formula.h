@@ -47,14 +47,11 @@ struct unc_formula_input {
 	bool known;     /* false: there is no value */
 };
 
-/* `in` has one entry per name. False: no value, and *out is untouched. Allocates nothing. */
+/* `in` has one entry per name. False: no value, and *out is untouched. `divisor` (may be NULL) is
+ * set to the value of the first divisor with an event, "b" of "a / b * seconds / c"; it is
+ * untouched if there is none, or it has no value. Allocates nothing. */
 bool unc_formula_eval(const struct unc_formula *f, const struct unc_formula_input *in,
-		      double seconds, double *out);
-
-/* The value of the first divisor with an event: "b" of "a / b * seconds / c". False: there is none,
- * or it has no value. */
-bool unc_formula_divisor(const struct unc_formula *f, const struct unc_formula_input *in,
-			 double seconds, double *out);
+		      double seconds, double *out, double *divisor);
 
 /* ---- histograms of latency that hardware counts: bins of whole cycles, the last one open ---- */
 

@@ -126,7 +126,7 @@ static bool is_subtracted(const struct unc_formula *formula, size_t event)
 	for (size_t k = 0; k < formula->names.count; k++)
 		in[k] = (struct unc_formula_input){
 			.value = k == event, .sources = 1, .known = true};
-	return formula->sum && unc_formula_eval(formula, in, 1, &value) && value < 0;
+	return formula->sum && unc_formula_eval(formula, in, 1, &value, NULL) && value < 0;
 }
 
 int unc_encode_metric(struct uncore_monitor *m, struct unc_query *q, struct unc_target target,

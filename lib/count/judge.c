@@ -401,7 +401,7 @@ static bool shows_no_doubt(const struct unc_judged_row *v)
 		in[k].value = unc_value_of_metric(v, name).value;
 		in[k].known = !isnan(in[k].value);
 	}
-	return unless && unc_formula_eval(unless, in, v->counted->seconds, &value) &&
+	return unless && unc_formula_eval(unless, in, v->counted->seconds, &value, NULL) &&
 	       (value < 0 || value > 0);
 }
 

@@ -90,7 +90,7 @@ static double value_at(const struct unc_judged_row *v, double factor, double tim
 		in[k].value *= up >> k & 1 ? factor : down >> k & 1 ? 1 / factor : 1;
 	}
 	seconds *= up >> count & 1 ? time : down >> count & 1 ? 1 / time : 1;
-	return unc_formula_eval(v->metric->formula, in, seconds, &value) ? value : NAN;
+	return unc_formula_eval(v->metric->formula, in, seconds, &value, NULL) ? value : NAN;
 }
 
 /* Sets the bounds of a metric. The counters of a group are read one after another. If the reads at
@@ -105,9 +105,9 @@ static void set_metric_bounds(struct unc_judged_row *v)
 	uint64_t up = 0, all = 0;
 
 	if (v->time_unknown) {
-		v->open_ended =
-			unc_formula_eval(v->metric->formula, v->in, seconds * (1 + off), &time) &&
-			time != v->out->value;
+		v->open_ended = unc_formula_eval(v->metric->formula, v->in, seconds * (1 + off),
+						 &time, NULL) &&
+				time != v->out->value;
 		off = 0;
 	}
 	if (count > 1)
@@ -197,8 +197,8 @@ static void set_metric(struct unc_judged_row *v)
 {
 	const struct unc_formula *formula = v->metric->formula;
 	struct unc_formula_input *in = v->in, amounts[UNC_METRIC_EVENTS];
-	bool counts = v->even || !formula->timed;
-	double rate;
+	bool counts = v->even || !formula->timed, known;
+	double value, rate;
 
 	/* Where the windows of instances differ, a value per time is the sum of rates, each over
 	 * its own time. A value without a time uses the counts, which are weighted by the times; a
@@ -219,13 +219,14 @@ static void set_metric(struct unc_judged_row *v)
 		if (sum->still < sum->used)
 			in[k].sources -= (double)sum->still;
 	}
-	unc_formula_divisor(formula, in, v->counted->seconds, &v->out->weight);
+	known = unc_formula_eval(formula, in, v->counted->seconds, &value, &v->out->weight);
 	if (v->metric->add == UNC_ADD_VALUES && has_several_instances(v->row)) {
 		set_sum_of_values(v);
 		return;
 	}
-	if (!unc_formula_eval(formula, in, v->counted->seconds, &v->out->value))
+	if (!known)
 		return;
+	v->out->value = value;
 	set_metric_bounds(v);
 	/* The amount of a rate: counts and not rates are added up, since a late reading does not
 	 * change the moved amount. */
@@ -234,7 +235,7 @@ static void set_metric(struct unc_judged_row *v)
 			amounts[k] = in[k];
 			amounts[k].value = v->sums[k].value * v->row->query->scales[k];
 		}
-		if (unc_formula_eval(formula, amounts, v->counted->seconds, &rate))
+		if (unc_formula_eval(formula, amounts, v->counted->seconds, &rate, NULL))
 			v->counted->amount = rate * v->counted->seconds;
 	}
 	if (v->metric->histogram)
@@ -299,7 +300,8 @@ double unc_value_own(const struct unc_judged_row *v)
 	}
 	if (!own || !v->metric)
 		return own ? (double)own * v->row->query->scales[0] : 0;
-	return unc_formula_eval(v->metric->formula, in, v->counted->seconds, &value) ? value : 0;
+	return unc_formula_eval(v->metric->formula, in, v->counted->seconds, &value, NULL) ? value
+											   : 0;
 }
 
 /* The value of another metric in the same place and interval: the sum of its rows, for a frequency

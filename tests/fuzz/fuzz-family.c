@@ -86,7 +86,7 @@ static void check_metric(const struct unc_family *f, const struct uncore_metric 
 		in[i] = (struct unc_formula_input){.value = 3, .sources = 1, .known = true};
 	}
 	unc_metric_on(m, &pmu, NULL);
-	unc_formula_eval(m->formula, in, 2, &value);
+	unc_formula_eval(m->formula, in, 2, &value, NULL);
 	require(value - value >= 0); /* neither infinite nor no number */
 }
 

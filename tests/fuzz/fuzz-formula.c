@@ -43,10 +43,10 @@ static void check_value(const struct unc_formula *f)
 
 		for (size_t i = 0; i < count; i++)
 			in[i] = input_at(i * 3 + round);
-		any = unc_formula_eval(f, in, seconds[round % 5], &value);
+		any = unc_formula_eval(f, in, seconds[round % 5], &value, NULL);
 		require(isfinite(value));
 		require(any || value == -7.0);
-		require(any == unc_formula_eval(f, in, seconds[round % 5], &again));
+		require(any == unc_formula_eval(f, in, seconds[round % 5], &again, NULL));
 		require(!any || value == again);
 	}
 	free(in);

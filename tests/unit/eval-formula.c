@@ -40,7 +40,7 @@ static void print_result(const struct unc_formula *f, const char *inputs, double
 
 	for (size_t i = 0; i < count && i < MAX_NAMES; i++)
 		in[i] = find_input(inputs, f->names.items[i]);
-	if (count <= MAX_NAMES && unc_formula_eval(f, in, seconds, &value))
+	if (count <= MAX_NAMES && unc_formula_eval(f, in, seconds, &value, NULL))
 		printf("%.17g", value);
 	else
 		printf("none");

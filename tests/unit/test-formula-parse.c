@@ -243,7 +243,7 @@ static void sixty_four_levels_and_no_more(void **state)
 		struct unc_error e = {0};
 		double got;
 
-		assert_true(unc_formula_eval(f, &in, 1, &got));
+		assert_true(unc_formula_eval(f, &in, 1, &got, NULL));
 		assert_true(got == cases[i].want);
 		unc_formula_free(f);
 		free(text);
@@ -282,7 +282,7 @@ static void long_formulas(void **state)
 	text[4095] = ' ';
 	text[4094] = 'a';
 	f = parse(text);
-	assert_true(unc_formula_eval(f, &in, 1, &got));
+	assert_true(unc_formula_eval(f, &in, 1, &got, NULL));
 	assert_true(got == 3 * 2048);
 	unc_formula_free(f);
 	text[4096] = ' ';

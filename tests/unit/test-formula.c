@@ -64,7 +64,7 @@ static double eval(const char *text, double seconds)
 	assert_true(f->names.count <= COUNT(in));
 	for (size_t i = 0; i < f->names.count; i++)
 		in[i] = input_of(f->names.items[i]);
-	any = unc_formula_eval(f, in, seconds, &got);
+	any = unc_formula_eval(f, in, seconds, &got, NULL);
 	unc_formula_free(f);
 	if (any && !isfinite(got))
 		fail_msg("'%s' gives %g", text, got);
@@ -330,11 +330,11 @@ static void divisors(void **state)
 	for (size_t i = 0; i < COUNT(cases); i++) {
 		struct unc_formula *f = parse(cases[i].text);
 		struct unc_formula_input in[4];
-		double got = NONE;
+		double got = NONE, value;
 
 		for (size_t k = 0; k < f->names.count; k++)
 			in[k] = input_of(f->names.items[k]);
-		unc_formula_divisor(f, in, 2, &got);
+		unc_formula_eval(f, in, 2, &value, &got);
 		unc_formula_free(f);
 		if (got != cases[i].want)
 			fail_msg("'%s' is divided by %.17g, not %.17g", cases[i].text, got,

@@ -152,7 +152,7 @@ static void the_truth_is_within_the_bounds(void **state)
 				    stalled((uint64_t)(rate * ((double)ns + off) / 1e9),
 					    k ? s.deltas[0].enabled_ns : enabled, 2 * took_ns));
 		}
-		assert_true(unc_formula_eval(s.metric.formula, in, (double)ns / 1e9, &truth));
+		assert_true(unc_formula_eval(s.metric.formula, in, (double)ns / 1e9, &truth, NULL));
 		evaluate(&s);
 		if (isfinite(s.judged.row.low)) {
 			bounded++;
