@@ -154,9 +154,11 @@ static int add_metrics(struct unc_catalogue *c, bool here, struct unc_error *e)
 }
 
 /* Gives the PMU what its family says of it. */
-static void join(struct uncore_pmu *pmu, const struct unc_family *f)
+static void join(struct uncore_pmu *pmu, const struct unc_family *f,
+		 const struct unc_pattern *pattern)
 {
 	pmu->family = f;
+	pmu->pattern = pattern->name;
 	pmu->role = pmu->role ? pmu->role : role_of(f, pmu);
 	pmu->defs = f->events;
 	pmu->def_count = f->event_count;
@@ -171,9 +173,9 @@ static void join(struct uncore_pmu *pmu, const struct unc_family *f)
 }
 
 /* The PCI function of a PMU that belongs to one. -ENOMEM. */
-static int find_function(struct uncore_pmu *pmu, const struct unc_family *f)
+static int find_function(struct uncore_pmu *pmu, const struct unc_family *f,
+			 const struct unc_pattern *pattern)
 {
-	const struct unc_pattern *pattern = recognise(f->patterns, f->pattern_count, pmu);
 	const char *slash = pattern->device ? strrchr(pattern->device, '/') : NULL;
 	struct unc_text text = {0};
 	uint64_t at = UINT64_MAX;
@@ -199,14 +201,16 @@ int unc_catalogue_match(struct unc_catalogue *c, struct unc_pmus *pmus, struct u
 
 		for (size_t k = 0; r == 0 && k < pmus->count; k++) {
 			struct uncore_pmu *pmu = &pmus->items[k];
+			const struct unc_pattern *pattern = NULL;
 
-			if (unc_pmu_is_device(pmu)
-				    ? pmu->family != f
-				    : pmu->family || !f->on_this_cpu ||
-					      !recognise(f->patterns, f->pattern_count, pmu))
+			if (unc_pmu_is_device(pmu))
+				pattern = pmu->family == f ? f->patterns : NULL;
+			else if (!pmu->family && f->on_this_cpu)
+				pattern = recognise(f->patterns, f->pattern_count, pmu);
+			if (!pattern)
 				continue;
-			join(pmu, f);
-			if (!unc_pmu_is_device(pmu) && find_function(pmu, f) < 0)
+			join(pmu, f, pattern);
+			if (!unc_pmu_is_device(pmu) && find_function(pmu, f, pattern) < 0)
 				r = unc_nomem(e);
 			if (r == 0 && UNC_ADD(&f->pmus, &f->pmu_count, &pmu) < 0)
 				r = unc_nomem(e);

@@ -600,7 +600,6 @@ struct unc_port_instance {
 	const struct uncore_pmu *pmu;
 	int cpu, socket;
 	const struct unc_port_rule *rule;
-	const char *pattern;  /* the pattern that matches the PMU's name */
 	uint64_t first, last; /* addresses of its root ports; DVSEC: unused */
 	struct unc_port_numbers numbers;
 	const char *doubt;      /* why they are uncertain; NULL: they are certain */

@@ -126,26 +126,17 @@ static bool spans_sockets(const struct uncore_pmu *pmu, const struct unc_topolog
  * its parent in the device tree; -1: the firmware gives none. */
 static int device_node(const struct uncore_pmu *pmu)
 {
-	const struct unc_family *f = pmu->family;
 	uint64_t port = UINT64_MAX;
+	const char *path;
 
-	if (pmu->pci)
-		return unc_root_read_int(pmu->root,
-					 UNC_PATH("sys/bus/pci/devices/%s/numa_node", pmu->pci),
-					 INT_MAX, -1);
-	for (size_t i = 0; i < f->pattern_count && port == UINT64_MAX; i++)
-		if (!unc_pattern_value(f->patterns[i].name, pmu->name, "sbdf", &port))
-			port = UINT64_MAX;
-	if (port == UINT64_MAX)
-		return unc_root_read_int(
-			pmu->root,
-			UNC_PATH("sys/bus/event_source/devices/%s/device/numa_node", pmu->name),
-			INT_MAX, -1);
-	return unc_root_read_int(pmu->root,
-				 UNC_PATH("sys/bus/pci/devices/%04x:%02x:%02x.%x/numa_node",
-					  (unsigned)(port >> 16), (unsigned)(port >> 8 & 0xff),
-					  (unsigned)(port >> 3 & 0x1f), (unsigned)(port & 7)),
-				 INT_MAX, -1);
+	unc_pattern_value(pmu->pattern, pmu->name, "sbdf", &port);
+	path = pmu->pci ? UNC_PATH("sys/bus/pci/devices/%s/numa_node", pmu->pci)
+	       : port == UINT64_MAX
+		       ? UNC_PATH("sys/bus/event_source/devices/%s/device/numa_node", pmu->name)
+		       : UNC_PATH("sys/bus/pci/devices/%04x:%02x:%02x.%x/numa_node",
+				  (unsigned)(port >> 16), (unsigned)(port >> 8 & 0xff),
+				  (unsigned)(port >> 3 & 0x1f), (unsigned)(port & 7));
+	return unc_root_read_int(pmu->root, path, INT_MAX, -1);
 }
 
 const char *unc_pmu_unplaced(const struct uncore_pmu *pmu, const struct unc_topology *t)

@@ -81,7 +81,7 @@ static int find_stack(struct unc_port_instance *x, struct unc_root_buses *buses,
 	uint64_t unit = UINT64_MAX;
 	int r = unc_root_buses_read(buses, rule, why);
 
-	unc_pattern_value(x->pattern, x->pmu->name, "stack", &unit);
+	unc_pattern_value(x->pmu->pattern, x->pmu->name, "stack", &unit);
 	for (size_t i = 0; r == 0 && i < rule->stack_count; i++) {
 		const struct unc_stack *s = &rule->stacks[i];
 
@@ -122,7 +122,7 @@ static int resolve(struct unc_port_instance *x, struct unc_root_buses *buses, st
 	case UNC_PORTS_ATTRIBUTE:
 		return read_addresses(x, rule->attribute, t, true, why);
 	case UNC_PORTS_NAME:
-		unc_pattern_value(x->pattern, x->pmu->name, "sbdf", &x->first);
+		unc_pattern_value(x->pmu->pattern, x->pmu->name, "sbdf", &x->first);
 		x->last = x->first;
 		return 0;
 	case UNC_PORTS_RANGE:
@@ -136,7 +136,7 @@ static int resolve(struct unc_port_instance *x, struct unc_root_buses *buses, st
 		 * that does not know the part gives the PMU a name without them. */
 		for (size_t i = 0; i < rule->field_count; i++) {
 			snprintf(word, sizeof(word), "{%s}", rule->fields[i].word);
-			if (strstr(full, word) && !strstr(x->pattern, word))
+			if (strstr(full, word) && !strstr(x->pmu->pattern, word))
 				return unc_fail(why, ENODEV,
 						"the name of %s does not contain its %s, as in %s",
 						x->pmu->name, word, full);
@@ -168,11 +168,6 @@ static int add_instances(struct unc_ports *p, const struct uncore_pmu *pmu)
 		x->doubt = x->rule->doubt;
 		if (!x->rule->except || strcmp(x->rule->except, pmu->name) != 0)
 			x->numbers = x->rule->numbers;
-		x->pattern = f->patterns[0].name;
-		/* The first that matches is tried last, so it wins. */
-		for (size_t k = f->pattern_count; k-- > 0;)
-			if (unc_pattern_matches(f->patterns[k].name, pmu->name))
-				x->pattern = f->patterns[k].name;
 		r = resolve(x, &p->buses, &why);
 		if (r == -ENODEV)
 			x->why = strdup(why.text);
@@ -215,7 +210,7 @@ static bool dvsec_names_pmu(const struct unc_port_instance *x, struct uncore_dev
 			d->rc = (int)own;
 		else if (strcmp(field->word, "port") == 0)
 			d->index = (int)own;
-		unc_pattern_value(x->pattern, x->pmu->name, field->word, &expected);
+		unc_pattern_value(x->pmu->pattern, x->pmu->name, field->word, &expected);
 		/* The driver takes the number in the name from a NUMA node of the socket (linux
 		 * drivers/perf/arm_cspmu/nvidia_cspmu.c, nv_cspmu_format_name()). */
 		if (strcmp(field->word, "socket") == 0 && expected <= INT_MAX) {
@@ -535,8 +530,8 @@ int unc_ports_speed(const struct unc_pci *pci, const struct uncore_pmu *pmu, int
 	uint64_t link = UINT64_MAX;
 	double found = 0, other;
 
-	for (size_t i = 0; rule && i < f->pattern_count; i++)
-		unc_pattern_value(f->patterns[i].name, pmu->name, "link", &link);
+	if (rule)
+		unc_pattern_value(pmu->pattern, pmu->name, "link", &link);
 	if (!rule || link > 31)
 		return unc_fail(e, ENODEV, "no register with the speed of %s is known", pmu->name);
 	for (size_t i = 0; i < pci->count; i++) {

@@ -201,14 +201,8 @@ static bool is_requested(const struct splitter *x, const struct uncore_device *d
 	for (size_t i = 0; i < x->port_count; i++)
 		if (has_bit(&x->ports[i]))
 			return false;
-	for (size_t i = 0; i < x->family->pattern_count; i++) {
-		const char *pattern = x->family->patterns[i].name;
-
-		if (!unc_pattern_matches(pattern, x->pmu->name))
-			continue;
-		unc_pattern_value(pattern, x->pmu->name, "socket", &socket);
-		unc_pattern_value(pattern, x->pmu->name, "rc", &rc);
-	}
+	unc_pattern_value(x->pmu->pattern, x->pmu->name, "socket", &socket);
+	unc_pattern_value(x->pmu->pattern, x->pmu->name, "rc", &rc);
 	return device->rc_socket >= 0 && device->rc >= 0 && socket == (uint64_t)device->rc_socket &&
 	       rc == (uint64_t)device->rc;
 }
@@ -272,8 +266,7 @@ static int split_by_parts(struct splitter *x, const struct part *from)
 
 	if (!mask)
 		return pass_whole(x, from);
-	for (size_t i = 0; i < x->family->pattern_count; i++)
-		unc_pattern_value(x->family->patterns[i].name, x->pmu->name, "stack", &number);
+	unc_pattern_value(x->pmu->pattern, x->pmu->name, "stack", &number);
 	for (unsigned i = 0; r == 0 && i < 64; i++) {
 		struct unc_port port = {.index = (int)i};
 

@@ -161,6 +161,7 @@ struct uncore_pmu {
 
 	/* Set by the catalogue: */
 	const struct unc_family *family; /* NULL: it belongs to no family */
+	const char *pattern;             /* of the family, that its name has */
 	const struct unc_driver *driver; /* facts about its driver; NULL: unknown */
 	/* With UNC_CPU_NODE: the node of its device; -1: unknown. */
 	int node;
