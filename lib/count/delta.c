@@ -12,29 +12,27 @@
 #define HEAVIER 16
 
 static const struct {
-	enum uncore_quality quality;
 	bool no_total;        /* a total over such an interval is unknown */
 	const char *sentence; /* follows the counter's name */
 	const char *why;      /* where the source gives no reason */
 } states[] = {
-	[UNC_COUNTED] = {UNCORE_MEASURED, false, "counted", NULL},
-	[UNC_NOT_OPEN] = {UNCORE_UNAVAILABLE, true, "could not be opened", NULL},
-	[UNC_LOST] = {UNCORE_UNAVAILABLE, false, "could not be read", "the kernel has given it up"},
+	[UNC_COUNTED] = {false, "counted", NULL},
+	[UNC_NOT_OPEN] = {true, "could not be opened", NULL},
+	[UNC_LOST] = {false, "could not be read", "the kernel has given it up"},
 	[UNC_STOPPED] =
-		{UNCORE_UNAVAILABLE, false, "was not counted",
+		{false, "was not counted",
 		 "the CPU went offline, its driver was removed, or the machine was suspended; "
 		 "it is opened again when it can be"},
-	[UNC_NEVER_RAN] = {UNCORE_UNAVAILABLE, false, "never ran in this interval",
+	[UNC_NEVER_RAN] = {false, "never ran in this interval",
 			   "the driver refused its filters, or other events hold the counters"},
-	[UNC_WENT_BACK] = {UNCORE_SUSPECT, true, "fell between two readings", NULL},
-	[UNC_TOO_FAST] = {UNCORE_SUSPECT, true,
-			  "rose by more between two readings than it can count", NULL},
-	[UNC_REWRITTEN] =
-		{UNCORE_SUSPECT, false, "has no count of this interval",
-		 "another program writes these registers (pcm, likwid?), which moved further than they can count"},
 	/* A count that the source adds up has no width: here its register has overflowed. */
-	[UNC_WRAPPED] = {UNCORE_UNAVAILABLE, true, "may have overflowed between two readings",
+	[UNC_WRAPPED] = {true, "may have overflowed between two readings",
 			 "read it more often (-I)"},
+	[UNC_WENT_BACK] = {true, "fell between two readings", NULL},
+	[UNC_TOO_FAST] = {true, "rose by more between two readings than it can count", NULL},
+	[UNC_REWRITTEN] =
+		{false, "has no count of this interval",
+		 "another program writes these registers (pcm, likwid?), which moved further than they can count"},
 };
 
 static uint64_t mask(unsigned width)
@@ -176,24 +174,11 @@ static bool may_wrap(const struct uncore_counter *counter, const struct unc_past
 	return counter->most_per_s > 0 || (double)d->count <= most;
 }
 
-/* Ends a piece of the past. */
-static void add_piece(const struct uncore_counter *counter, struct unc_past *past,
-		      struct unc_delta *d)
-{
-	double seconds = (double)past->running_ns / 1e9, rate = (double)past->count / seconds;
-
-	d->quiet =
-		counter->register_bits && !past->count && past->slowest * seconds >= LEAST_EXPECTED;
-	past->rested |= !past->count && !d->quiet;
-	past->slowest = past->count && past->slowest > 0 ? fmin(past->slowest, rate) : rate;
-	past->fastest = fmax(past->fastest, rate);
-	past->pieces++;
-	past->count = past->running_ns = 0;
-}
-
 void unc_delta_compare(const struct uncore_counter *counter, struct unc_past *past,
 		       struct unc_delta *d)
 {
+	double seconds, rate;
+
 	if (d->state != UNC_COUNTED || counter->snapshot)
 		return;
 	if (counter->width < 64 && d->to < d->from && !may_wrap(counter, past, d)) {
@@ -202,8 +187,18 @@ void unc_delta_compare(const struct uncore_counter *counter, struct unc_past *pa
 	}
 	past->count += d->count;
 	past->running_ns += d->running_ns;
-	if (past->running_ns >= PIECE_NS)
-		add_piece(counter, past, d);
+	if (past->running_ns < PIECE_NS)
+		return;
+	/* A piece of the past ends. */
+	seconds = (double)past->running_ns / 1e9;
+	rate = (double)past->count / seconds;
+	d->quiet =
+		counter->register_bits && !past->count && past->slowest * seconds >= LEAST_EXPECTED;
+	past->rested |= !past->count && !d->quiet;
+	past->slowest = past->count && past->slowest > 0 ? fmin(past->slowest, rate) : rate;
+	past->fastest = fmax(past->fastest, rate);
+	past->pieces++;
+	past->count = past->running_ns = 0;
 }
 
 void unc_delta_add(const struct uncore_counter *counter, struct unc_delta *total,
@@ -246,11 +241,6 @@ void unc_delta_add(const struct uncore_counter *counter, struct unc_delta *total
 	total->running_ns += interval->running_ns;
 	total->state = total->running_ns ? UNC_COUNTED : UNC_NEVER_RAN;
 	total->scaled = total->running_ns ? scale(counter, total) : 0;
-}
-
-enum uncore_quality unc_state_quality(enum unc_state state)
-{
-	return states[state].quality;
 }
 
 void unc_delta_explain(const struct uncore_counter *c, const struct unc_delta *d,

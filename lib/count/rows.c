@@ -579,7 +579,7 @@ void unc_sum_add(struct unc_sum *sum, const struct unc_interval *interval, size_
 		sum->waited_ns += d->enabled_ns;
 		if (!sum->missing++)
 			sum->first_bad = counter;
-		if (unc_state_quality(d->state) == UNCORE_SUSPECT && !sum->suspect++)
+		if (d->state >= UNC_WENT_BACK && !sum->suspect++)
 			sum->first_bad = counter;
 		return;
 	}

@@ -15,10 +15,11 @@ enum unc_state {
 	UNC_LOST,      /* the source could not read it */
 	UNC_STOPPED,   /* enabled time did not advance: the kernel no longer counts it */
 	UNC_NEVER_RAN, /* enabled, but never on the hardware */
-	UNC_WENT_BACK, /* the count or a time decreased, which is impossible; modulo 2^64 */
+	UNC_WRAPPED,   /* it may have wrapped more than once: the difference is unknown */
+	/* There is a count, which is impossible: */
+	UNC_WENT_BACK, /* the count or a time decreased; modulo 2^64 */
 	UNC_TOO_FAST,  /* it rose by more than it can count in that time */
 	UNC_REWRITTEN, /* the same of a register that other programs can write */
-	UNC_WRAPPED,   /* it may have wrapped more than once: the difference is unknown */
 };
 
 struct unc_delta {
@@ -73,8 +74,6 @@ void unc_delta_compare(const struct uncore_counter *counter, struct unc_past *pa
 void unc_delta_add(const struct uncore_counter *counter, struct unc_delta *total,
 		   const struct unc_delta *interval);
 
-/* The quality of a row whose counters are all in this state. */
-enum uncore_quality unc_state_quality(enum unc_state state);
 /* Why the counter has no value. */
 void unc_delta_explain(const struct uncore_counter *counter, const struct unc_delta *d,
 		       struct unc_error *why);
