@@ -643,3 +643,14 @@ bool unc_glob_matches(const char *pattern, const char *name)
 		}
 	}
 }
+
+bool unc_globs_match(const char *globs, const char *name)
+{
+	char glob[128];
+	int n;
+
+	for (const char *at = globs; at && sscanf(at, "%127s%n", glob, &n) == 1; at += n)
+		if (unc_glob_matches(glob, name))
+			return true;
+	return false;
+}

@@ -142,6 +142,8 @@ bool unc_pattern_value(const char *pattern, const char *name, const char *word, 
 
 /* '*', '?', "[a-z]", "[!a]" and a backslash before any of them, on the whole name, byte by byte. */
 bool unc_glob_matches(const char *pattern, const char *name);
+/* Whether one of these, separated by blanks, matches the name. `globs` may be NULL. */
+bool unc_globs_match(const char *globs, const char *name);
 
 /* Appends the names nearest to `typed`: " (did you mean imc_0, imc_1 or imc_2?)" (at most 3, only
  * near ones). False, and nothing appended, when none is near. `names` is the first of `count`

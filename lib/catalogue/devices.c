@@ -210,24 +210,13 @@ static int fill_device(const struct finder *f, struct uncore_pmu *p, const char 
 	return 0;
 }
 
-static bool matches_one(const char *globs, const char *name)
-{
-	char glob[64];
-	int n;
-
-	for (const char *at = globs; at && sscanf(at, "%63s%n", glob, &n) == 1; at += n)
-		if (unc_glob_matches(glob, name))
-			return true;
-	return false;
-}
-
 /* Whether the text of a file of the directory matches one of the globs. */
 static bool has_text(const struct finder *f, const char *directory, const struct unc_word *word)
 {
 	char *text = NULL;
 	bool has =
 		unc_root_read_line(f->root, UNC_PATH("%s/%s", directory, word->name), &text) == 0 &&
-		matches_one(word->text, text);
+		unc_globs_match(word->text, text);
 
 	free(text);
 	return has;
@@ -327,7 +316,7 @@ static int add_devices(struct finder *f, const char *directory, const char *rest
 		qsort(names.items, names.count, sizeof(*names.items), compare_texts);
 	for (size_t i = 0; r == 0 && i < names.count; i++) {
 		if (!unc_glob_matches(UNC_PATH("%.*s", (int)n, rest + begin), names.items[i]) ||
-		    matches_one(f->rule->except, names.items[i]))
+		    unc_globs_match(f->rule->except, names.items[i]))
 			continue;
 		if (depth < 2)
 			f->found[depth] = names.items[i];

@@ -75,24 +75,12 @@ const struct uncore_driver *uncore_pmu_driver(const struct uncore_pmu *p)
 
 /* ---- on PMUs ---- */
 
-/* True if one of the globs, separated by blanks, matches the name. */
-static bool is_named(const char *globs, const char *name)
-{
-	char glob[128];
-	int n;
-
-	for (const char *at = globs; sscanf(at, "%127s%n", glob, &n) == 1; at += n)
-		if (unc_glob_matches(glob, name))
-			return true;
-	return false;
-}
-
 static const struct unc_driver *driver_of(const struct unc_family *f, const struct uncore_pmu *pmu)
 {
 	for (size_t i = 0; i < f->driver_count; i++) {
 		const struct unc_driver *d = &f->drivers[i];
 
-		if (!d->shown.pmus || is_named(d->shown.pmus, pmu->name))
+		if (!d->shown.pmus || unc_globs_match(d->shown.pmus, pmu->name))
 			return d;
 	}
 	return NULL;
@@ -269,7 +257,7 @@ static int keep_one_of_each(struct uncore_pmu *pmu, const struct unc_topology *t
 static bool is_there(const char *globs, const struct unc_pmus *pmus)
 {
 	for (size_t i = 0; i < pmus->count; i++)
-		if (is_named(globs, pmus->items[i].name))
+		if (unc_globs_match(globs, pmus->items[i].name))
 			return true;
 	return false;
 }
