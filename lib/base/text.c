@@ -402,13 +402,12 @@ int uncore_duration_parse(const char *text, uint64_t plain_ns, uint64_t *ns)
 	return 0;
 }
 
-/* Takes a PCI function with underscores, "0000_03_00.0", as the number that {sbdf} has. */
-static bool take_function(const char **text, uint64_t *out)
+bool unc_take_function(const char **text, char between, uint64_t *out)
 {
 	uint64_t domain, bus, device, function;
 
-	if (!unc_take_digits(text, 16, 8, &domain) || *(*text)++ != '_' ||
-	    !unc_take_digits(text, 16, 2, &bus) || *(*text)++ != '_' ||
+	if (!unc_take_digits(text, 16, 8, &domain) || *(*text)++ != between ||
+	    !unc_take_digits(text, 16, 2, &bus) || *(*text)++ != between ||
 	    !unc_take_digits(text, 16, 2, &device) || *(*text)++ != '.' ||
 	    !unc_take_digits(text, 16, 1, &function) || device > 31 || function > 7)
 		return false;
@@ -426,7 +425,7 @@ bool unc_pattern_value(const char *pattern, const char *name, const char *word, 
 			uint64_t number;
 
 			if (!pattern[len] ||
-			    !(is_function ? take_function(&name, &number)
+			    !(is_function ? unc_take_function(&name, '_', &number)
 					  : unc_take_digits(&name, base, SIZE_MAX, &number) > 0))
 				return false;
 			if (word && strlen(word) == len && memcmp(pattern, word, len) == 0)

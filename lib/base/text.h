@@ -123,6 +123,9 @@ void unc_names_finish(struct unc_names *n);
 int unc_parse_u64(const char *text, uint64_t *out);
 /* Takes digits of base 10 or 16, at most `most` of them, from the text; how many. */
 size_t unc_take_digits(const char **text, unsigned base, size_t most, uint64_t *out);
+/* Takes a PCI function, "0000:03:00.0" or with another character instead of the colons, as the
+ * number that {sbdf} has: domain << 16 | bus << 8 | device << 3 | function. */
+bool unc_take_function(const char **text, char between, uint64_t *out);
 /* The number behind the prefix of a name: 12 in "cpu12"; -1: another name, or more than `most`. */
 int unc_number_after(const char *name, const char *prefix, int most);
 /* For qsort(): ascending. */

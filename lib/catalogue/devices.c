@@ -29,7 +29,6 @@ static void take_function(const char *link, struct position *into)
 
 	for (const char *at = link; *at; at += strcspn(at, "/"), at += *at == '/') {
 		char part[16];
-		bool has_domain;
 		uint64_t address;
 		size_t n = strcspn(at, "/");
 
@@ -37,7 +36,7 @@ static void take_function(const char *link, struct position *into)
 			continue;
 		memcpy(part, at, n);
 		part[n] = '\0';
-		if (unc_pci_parse(part, &address, &has_domain) && has_domain) {
+		if (unc_pci_parse(part, &address)) {
 			memcpy(into->function, part, n + 1);
 			if (is_first)
 				memcpy(into->port, part, n + 1);

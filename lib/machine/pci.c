@@ -18,29 +18,14 @@
 
 /* ---- addresses ---- */
 
-bool unc_pci_parse(const char *text, uint64_t *out, bool *has_domain)
+bool unc_pci_parse(const char *text, uint64_t *out)
 {
-	const char *colon = strchr(text, ':');
-	uint64_t domain = 0, bus, device, function;
-
-	*has_domain = colon && strchr(colon + 1, ':');
-	if (*has_domain && (!unc_take_digits(&text, 16, 8, &domain) || *text++ != ':'))
-		return false;
-	if (!unc_take_digits(&text, 16, 2, &bus) || *text++ != ':' ||
-	    !unc_take_digits(&text, 16, 2, &device) || *text++ != '.' ||
-	    !unc_take_digits(&text, 16, 1, &function) || *text || device > 31 || function > 7)
-		return false;
-	*out = domain << 16 | bus << 8 | device << 3 | function;
-	return true;
+	return unc_take_function(&text, ':', out) && !*text;
 }
 
 bool unc_pci_parse_bus(const char *text, uint64_t *first)
 {
-	char device[80];
-	bool has_domain = false;
-
-	snprintf(device, sizeof(device), "%.64s:00.0", text);
-	return unc_pci_parse(device, first, &has_domain) && has_domain;
+	return unc_pci_parse(UNC_PATH("%.64s:00.0", text), first);
 }
 
 /* ---- one device ---- */
@@ -117,7 +102,6 @@ static void add_names(const struct unc_root *root, const char *dir, int depth,
 		"*.*.[0-9]*",
 	};
 	struct unc_names names = {0}, made = {0};
-	bool has_domain;
 	uint64_t address;
 
 	if (depth > MOST_DEPTH || unc_root_list(root, dir, &names) < 0)
@@ -137,7 +121,7 @@ static void add_names(const struct unc_root *root, const char *dir, int depth,
 	for (size_t i = 0; i < names.count; i++)
 		for (size_t k = 0; k < sizeof(buses) / sizeof(*buses); k++) {
 			if (!unc_glob_matches(buses[k], names.items[i]) ||
-			    unc_pci_parse(names.items[i], &address, &has_domain) ||
+			    unc_pci_parse(names.items[i], &address) ||
 			    is_link(root, UNC_PATH("%s/%s", dir, names.items[i])))
 				continue;
 			add_names(root, UNC_PATH("%s/%s", dir, names.items[i]), depth + 1, text);
@@ -335,9 +319,8 @@ static const struct unc_device *take_device(const struct unc_pci *p, char *path)
 {
 	char *slash = strrchr(path, '/');
 	uint64_t address;
-	bool has_domain;
 
-	if (!slash || !unc_pci_parse(slash + 1, &address, &has_domain) || !has_domain)
+	if (!slash || !unc_pci_parse(slash + 1, &address))
 		return NULL;
 	*slash = '\0';
 	return unc_pci_device(p, address);
@@ -441,12 +424,13 @@ int unc_pci_find(const struct unc_pci *p, const char *name, const struct uncore_
 	struct unc_names all = {0}; /* addresses and the kernel's names, to suggest the nearest */
 	uint64_t address;
 	const struct unc_device *found = NULL;
-	bool has_domain, is_address = unc_pci_parse(name, &address, &has_domain);
+	bool is_whole = unc_pci_parse(name, &address);
+	bool is_address = is_whole || unc_pci_parse(UNC_PATH("0:%s", name), &address);
 
 	if (is_address)
 		found = unc_pci_device(p, address);
 	/* Without a segment: the device in segment 0, or the only one with this address. */
-	for (size_t i = 0; is_address && !has_domain && i < p->count; i++) {
+	for (size_t i = 0; is_address && !is_whole && i < p->count; i++) {
 		const struct unc_device *d = &p->devices[i];
 
 		if ((uint16_t)d->address != address)
@@ -505,7 +489,6 @@ int unc_pci_read(struct unc_pci *out, const struct unc_root *root, const struct 
 {
 	struct unc_names names = {0};
 	int err = unc_root_list(root, DEVICES, &names);
-	bool has_domain;
 
 	*out = (struct unc_pci){.root = root, .topology = t, .error = error};
 	if (err)
@@ -514,7 +497,7 @@ int unc_pci_read(struct unc_pci *out, const struct unc_root *root, const struct 
 	for (size_t i = 0; out->devices && i < names.count; i++) {
 		struct unc_device *d = &out->devices[out->count];
 
-		if (!unc_pci_parse(names.items[i], &d->address, &has_domain) || !has_domain)
+		if (!unc_pci_parse(names.items[i], &d->address))
 			continue;
 		d->pci = out;
 		d->shown.address = unc_pci_keep(out, names.items[i]);

@@ -206,8 +206,8 @@ void unc_pci_finish(struct unc_pci *p);
 /* Copies a text, which is freed with the devices; NULL: out of memory. */
 const char *unc_pci_keep(struct unc_pci *p, const char *text);
 
-/* Parses "0000:17:00.0", or "17:00.0", for which *has_domain is false. */
-bool unc_pci_parse(const char *text, uint64_t *out, bool *has_domain);
+/* Parses "0000:17:00.0". */
+bool unc_pci_parse(const char *text, uint64_t *out);
 /* Parses a root bus, "0000:3a": the address of its first device. */
 bool unc_pci_parse_bus(const char *text, uint64_t *first);
 

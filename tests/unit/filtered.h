@@ -119,12 +119,10 @@ const struct uncore_device *__wrap_uncore_device_at(const struct uncore *u, size
 
 int __wrap_uncore_device_find(struct uncore *u, const char *name, const struct uncore_device **out)
 {
-	bool has_domain;
-
 	for (size_t i = 0; i < COUNT(devices); i++) {
 		if (strcmp(devices[i].shown.address, name) != 0)
 			continue;
-		unc_pci_parse(name, &devices[i].address, &has_domain);
+		unc_pci_parse(name, &devices[i].address);
 		if (devices[i].shown.is_port)
 			devices[i].shown.port = &devices[i].shown;
 		*out = &devices[i].shown;
