@@ -124,12 +124,9 @@ int unc_clocks_find(struct unc_clocks *out, const struct unc_plan *plan)
 	struct unc_clocks c = {0};
 	size_t end;
 
-	c.of = calloc(plan->count + 1, sizeof(*c.of));
-	c.lacking = calloc(plan->count + 1, sizeof(*c.lacking));
-	c.never_idle = calloc(plan->count + 1, sizeof(*c.never_idle));
-	c.still_ns = calloc(plan->count + 1, sizeof(*c.still_ns));
-	if (!c.of || !c.lacking || !c.never_idle || !c.still_ns)
-		goto fail;
+	c.counters = calloc(plan->count + 1, sizeof(*c.counters));
+	if (!c.counters)
+		return -ENOMEM;
 	/* Counters of one PMU, CPU and round are adjacent. */
 	for (size_t first = 0; first < plan->count; first = end) {
 		const struct uncore_counter *counters = plan->counters;
@@ -139,29 +136,25 @@ int unc_clocks_find(struct unc_clocks *out, const struct unc_plan *plan)
 		     end++) {
 			bool is_one = false;
 
-			look_at(&counters[end], &c.never_idle[end], &is_one);
+			look_at(&counters[end], &c.counters[end].never_idle, &is_one);
 			if (is_one && clock == SIZE_MAX)
 				clock = end;
 		}
 		for (size_t i = first; i < end; i++)
-			c.of[i] = clock;
-		if (clock != SIZE_MAX && UNC_ADD(&c.items, &c.count, &clock) < 0)
-			goto fail;
+			c.counters[i].clock = clock;
+		if (clock != SIZE_MAX && UNC_ADD(&c.items, &c.count, &clock) < 0) {
+			unc_clocks_finish(&c);
+			return -ENOMEM;
+		}
 	}
 	*out = c;
 	return 0;
-fail:
-	unc_clocks_finish(&c);
-	return -ENOMEM;
 }
 
 void unc_clocks_finish(struct unc_clocks *c)
 {
 	free(c->items);
-	free(c->of);
-	free(c->lacking);
-	free(c->never_idle);
-	free(c->still_ns);
+	free(c->counters);
 	*c = (struct unc_clocks){0};
 }
 
@@ -225,20 +218,23 @@ bool unc_clocks_update(struct unc_clocks *c, struct uncore *u, const struct unc_
 	bool changed = false;
 
 	c->any_lacking = c->any_absent;
-	for (size_t i = 0; i < plan->count; i++)
-		c->still_ns[i] =
-			c->never_idle[i] && totals[i].state == UNC_COUNTED && !totals[i].count
-				? totals[i].running_ns
-				: 0;
+	for (size_t i = 0; i < plan->count; i++) {
+		bool still = c->counters[i].never_idle && totals[i].state == UNC_COUNTED &&
+			     !totals[i].count;
+
+		c->counters[i].still_ns = still ? totals[i].running_ns : 0;
+	}
 	for (size_t i = 0; i < c->count; i++) {
 		size_t clock = c->items[i];
 		bool lacking = is_lacking(u, c, plan, totals, clock);
 
-		changed |= c->lacking[clock] != lacking;
 		c->any_lacking |= lacking;
-		for (size_t k = 0; c->lacking[clock] != lacking && k < plan->count; k++)
-			c->lacking[k] = c->of[k] == clock && k != clock ? lacking : c->lacking[k];
-		c->lacking[clock] = lacking;
+		if (c->counters[clock].lacking == lacking)
+			continue;
+		changed = true;
+		for (size_t k = 0; k < plan->count; k++)
+			if (c->counters[k].clock == clock)
+				c->counters[k].lacking = lacking;
 	}
 	return changed;
 }

@@ -10,12 +10,15 @@
 #define UNC_STUCK_NS 100000000
 
 struct unc_clocks {
-	size_t *items; /* counters of the plan that count cycles, */
+	size_t *items; /* counters of the plan that count cycles */
 	size_t count;
-	size_t *of;       /* and for each counter that of its PMU, CPU and round; SIZE_MAX: none */
-	bool *lacking;    /* for each counter: its PMU has no hardware, as its clock shows */
-	bool *never_idle; /* for each counter: its event never stops */
-	uint64_t *still_ns; /* of these: how long it has not moved since the start; 0: it has */
+	/* For each counter of the plan: */
+	struct unc_clocked {
+		size_t clock;      /* that of its PMU, CPU and round; SIZE_MAX: none */
+		bool lacking;      /* its PMU has no hardware, as its clock shows */
+		bool never_idle;   /* its event never stops, */
+		uint64_t still_ns; /* and has not moved for so long since the start; 0: it has */
+	} * counters;
 	bool any_lacking, any_absent; /* absent: as its source said when it was opened */
 };
 

@@ -70,8 +70,9 @@ static void check_stuck(struct unc_judged_row *v, size_t k)
 	const struct uncore_counter *c = &v->interval->counters[sum->first_still];
 	const struct unc_delta *d = &v->interval->deltas[sum->first_still];
 	unsigned long long length =
-		ms(d->running_ns >= UNC_STUCK_NS ? d->running_ns
-						 : v->interval->clocks->still_ns[sum->first_still]);
+		ms(d->running_ns >= UNC_STUCK_NS
+			   ? d->running_ns
+			   : v->interval->clocks->counters[sum->first_still].still_ns);
 
 	if (sum->still == sum->used)
 		worsen(v, UNCORE_SUSPECT, "'%s' did not move in %llu ms: the counter is stuck",
@@ -179,17 +180,17 @@ static void check_clocks(struct unc_judged_row *v)
 
 	for (size_t i = 0; clocks && clocks->count && i < v->row->counter_count; i++) {
 		const struct unc_row_counter *c = &v->row->counters[i];
-		size_t clock = clocks->of[c->number];
+		const struct unc_clocked *of = &clocks->counters[c->number];
 		const struct unc_delta *d;
 
-		if ((i && c[-1].instance == c->instance) || clocks->lacking[c->number])
+		if ((i && c[-1].instance == c->instance) || of->lacking)
 			continue;
 		all++;
-		d = clock == SIZE_MAX ? NULL : &v->interval->deltas[clock];
+		d = of->clock == SIZE_MAX ? NULL : &v->interval->deltas[of->clock];
 		if (!d || d->state != UNC_COUNTED || d->count || d->running_ns < UNC_STUCK_NS)
 			continue;
 		if (!still++)
-			first = &v->interval->counters[clock];
+			first = &v->interval->counters[of->clock];
 	}
 	if (still)
 		worsen(v, UNCORE_SUSPECT,

@@ -310,7 +310,7 @@ static int note_links(struct uncore_monitor *m)
 
 		if (c->error != -ENOLINK)
 			continue;
-		m->clocks.lacking[i] = m->clocks.any_lacking = m->clocks.any_absent = true;
+		m->clocks.counters[i].lacking = m->clocks.any_lacking = m->clocks.any_absent = true;
 		r = unc_device_link(c->config) < 0
 			    ? unc_monitor_note(m, "left out: %s", c->why)
 			    : unc_monitor_note(m, "left out: links that %s does not have",
@@ -347,8 +347,8 @@ static int note_parts(struct uncore_monitor *m)
 			if (c->error != -ENOENT ||
 			    !metric->events[row->counters[k].event]->optional)
 				continue;
-			m->clocks.lacking[number] = m->clocks.any_lacking = m->clocks.any_absent =
-				true;
+			m->clocks.counters[number].lacking = m->clocks.any_lacking =
+				m->clocks.any_absent = true;
 			r = unc_monitor_note(m, "left out: parts that %s does not have",
 					     c->pmu->name);
 		}
@@ -534,7 +534,7 @@ static bool is_shown(const struct uncore_monitor *m, const struct unc_row *row)
 	bool lacking = m->clocks.any_lacking && row->counter_count;
 
 	for (size_t i = 0; lacking && i < row->counter_count; i++)
-		lacking = m->clocks.lacking[row->counters[i].number];
+		lacking = m->clocks.counters[row->counters[i].number].lacking;
 	return row->round == m->round && !row->query->silent && !lacking;
 }
 
@@ -547,7 +547,7 @@ static int note_lacking(struct uncore_monitor *m)
 	for (size_t i = 0; i < m->clocks.count; i++) {
 		const struct uncore_counter *c = &m->plan.counters[m->clocks.items[i]];
 
-		if (m->clocks.lacking[m->clocks.items[i]])
+		if (m->clocks.counters[m->clocks.items[i]].lacking)
 			unc_text_add(&list, "%s%s (CPU %d)", list.len ? ", " : "", c->pmu->name,
 				     c->cpu);
 	}

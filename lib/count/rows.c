@@ -565,8 +565,8 @@ static bool is_still(const struct unc_interval *interval, size_t counter)
 	const struct unc_clocks *c = interval->clocks;
 	const struct unc_delta *d = &interval->deltas[counter];
 
-	return c && c->never_idle[counter] && !d->count &&
-	       (d->running_ns >= UNC_STUCK_NS || c->still_ns[counter] >= UNC_STUCK_NS);
+	return c && c->counters[counter].never_idle && !d->count &&
+	       (d->running_ns >= UNC_STUCK_NS || c->counters[counter].still_ns >= UNC_STUCK_NS);
 }
 
 void unc_sum_add(struct unc_sum *sum, const struct unc_interval *interval, size_t counter)
@@ -642,7 +642,7 @@ void unc_row_sum(const struct unc_row *row, const struct unc_interval *interval,
 		 * value removes the others. */
 		const struct unc_row_counter *bad = NULL;
 
-		bool lacking = interval->clocks && interval->clocks->lacking[from->number];
+		bool lacking = interval->clocks && interval->clocks->counters[from->number].lacking;
 
 		for (to = from; to < end && to->instance == from->instance; to++)
 			if (is_ratio && interval->deltas[to->number].state != UNC_COUNTED &&

@@ -36,9 +36,8 @@ struct stage {
 	struct unc_judged judged;
 	uint64_t length_ns; /* of the interval; 0: not known */
 	struct unc_clocks clocks;
-	size_t clock_of[EVENTS * PLACES], clock_count; /* 0: clocks are not looked at */
-	bool lacking[EVENTS * PLACES], never_idle[EVENTS * PLACES];
-	uint64_t still_ns[EVENTS * PLACES]; /* since the start */
+	struct unc_clocked clocked[EVENTS * PLACES];
+	size_t clock_count; /* 0: clocks are not looked at */
 };
 
 static inline void begin(struct stage *s, const char *formula)
@@ -134,14 +133,10 @@ static inline const struct uncore_row *evaluate(struct stage *s)
 		.clocks = &s->clocks,
 	};
 
-	s->clocks = (struct unc_clocks){.of = s->clock_of,
-					.count = s->clock_count,
-					.lacking = s->lacking,
-					.never_idle = s->never_idle,
-					.still_ns = s->still_ns};
+	s->clocks = (struct unc_clocks){.counters = s->clocked, .count = s->clock_count};
 	for (size_t k = 0; k < s->query.event_count; k++)
 		for (size_t i = 0; i < s->events[k].count; i++)
-			s->never_idle[s->events[k].counters[i]] = s->events[k].always;
+			s->clocked[s->events[k].counters[i]].never_idle = s->events[k].always;
 	for (size_t i = 0; i < COUNT(s->deltas); i++)
 		if (!s->length_ns && s->deltas[i].enabled_ns > interval.length_ns)
 			interval.length_ns = s->deltas[i].enabled_ns;

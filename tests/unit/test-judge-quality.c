@@ -275,18 +275,18 @@ static void a_pmu_whose_clock_stands_still(void **state)
 	add_counter(&s, &clocks, counted(77, SECOND));
 	add_counter(&s, &clocks, counted(0, SECOND));
 	add_counter(&s, ev, counted(5, SECOND));
-	s.clock_of[0] = 2;
-	s.clock_of[1] = 3;
-	s.clock_of[4] = SIZE_MAX;
+	s.clocked[0].clock = 2;
+	s.clocked[1].clock = 3;
+	s.clocked[4].clock = SIZE_MAX;
 	assert_int_equal(evaluate(&s)->quality, UNCORE_MEASURED);
 	s.clock_count = 2;
 	assert_int_equal(evaluate(&s)->quality, UNCORE_SUSPECT);
 	assert_string_equal(s.judged.row.reason,
 			    "the clock of imc_0, CPU 3 did not move, so that the PMU does not "
 			    "count: 1 of 3 PMUs");
-	s.lacking[0] = true;
+	s.clocked[0].lacking = true;
 	assert_contains(evaluate(&s)->reason, "1 of 2 PMUs");
-	s.lacking[0] = false;
+	s.clocked[0].lacking = false;
 	s.deltas[2].count = 0;
 	assert_contains(evaluate(&s)->reason, "imc_0, CPU 2 did not move");
 	assert_contains(s.judged.row.reason, "2 of 3 PMUs");
@@ -321,7 +321,7 @@ static void a_register_that_a_package_lacks(void **state)
 	for (size_t i = 0; i < 2; i++)
 		s.deltas[i] = counted(s.deltas[i].count, SECOND / 50);
 	assert_int_equal(evaluate(&s)->quality, UNCORE_MEASURED);
-	s.still_ns[1] = SECOND / 10;
+	s.clocked[1].still_ns = SECOND / 10;
 	assert_int_equal(evaluate(&s)->quality, UNCORE_SUSPECT);
 	assert_string_equal(s.judged.row.reason,
 			    "'power/energy-ram/' did not move on 1 of 2 counters in 100 "
