@@ -349,37 +349,29 @@ static void check_known(struct unc_judged_row *v)
 	}
 }
 
-/* Tasks that are not where they should be. */
+/* Tasks that are not where they should be; and lines that they have in the cache, since they are in
+ * another group. All counters of a row are of one group. */
 static void check_tasks(struct unc_judged_row *v)
 {
 	for (size_t i = 0; i < v->row->counter_count; i++) {
-		const struct unc_slot *slot =
-			v->interval->counters[v->row->counters[i].number].pmu->slot;
+		const struct uncore_counter *c = &v->interval->counters[v->row->counters[i].number];
+		const struct unc_slot *slot = c->pmu->slot;
 
-		if (slot && slot->strangers)
+		if (!slot)
+			continue;
+		if (slot->strangers)
 			worsen(v, UNCORE_SUSPECT,
 			       "tasks of others are in the group, and may not be moved out of it");
-		if (slot && slot->denied)
+		if (slot->denied)
 			worsen(v, UNCORE_PARTIAL,
 			       "%zu of its %zu tasks may not be moved into the group: only root "
 			       "moves those of other users",
 			       slot->denied, slot->wanted);
-	}
-}
-
-/* The lines that tasks have in the cache, since they are in another group. */
-static void check_slot(struct unc_judged_row *v)
-{
-	for (size_t i = 0; i < v->row->counter_count; i++) {
-		const struct uncore_counter *c = &v->interval->counters[v->row->counters[i].number];
-
-		if (!c->snapshot || !c->pmu->slot || !c->pmu->slot->mixed)
-			continue;
-		worsen(v, UNCORE_SUSPECT,
-		       "the group has these tasks for less than %u s: what they loaded into the "
-		       "cache before is not in it, and what tasks before them loaded may be",
-		       (unsigned)(UNC_SLOT_MIXED_NS / 1000000000u));
-		return;
+		if (slot->mixed && c->snapshot)
+			worsen(v, UNCORE_SUSPECT,
+			       "the group has these tasks for less than %u s: what they loaded into "
+			       "the cache before is not in it, and what tasks before them loaded may be",
+			       (unsigned)(UNC_SLOT_MIXED_NS / 1000000000u));
 	}
 }
 
@@ -525,8 +517,8 @@ static void add_notes(struct unc_judged_row *v)
 /* The first of several reasons for the same quality is shown: permanent ones, such as bugs, come
  * before reasons that may not recur, such as a late reading. */
 static void (*const row_checks[])(struct unc_judged_row *) = {
-	check_events, check_clocks, check_coverage, check_known, check_time, check_value,
-	check_clock,  check_range,  check_doubt,    check_tasks, check_slot, check_extrapolated,
+	check_events, check_clocks, check_coverage, check_known, check_time,         check_value,
+	check_clock,  check_range,  check_doubt,    check_tasks, check_extrapolated,
 };
 
 static bool is_counted(const struct unc_judged_row *v)
