@@ -7,19 +7,10 @@
 
 #define FIRST_ROOM 1024 /* a power of two */
 
-static size_t hash(const char *path, size_t len)
-{
-	uint32_t hash = 2166136261; /* FNV-1a */
-
-	for (size_t i = 0; i < len; i++)
-		hash = (hash ^ (unsigned char)path[i]) * 16777619;
-	return hash;
-}
-
 /* The place of the path, or the free one where it belongs. There is always a free one. */
 static struct unc_known_path *place(const struct unc_known *k, const char *path, size_t len)
 {
-	size_t i = hash(path, len) & (k->room - 1);
+	size_t i = unc_hash(path, len) & (k->room - 1);
 
 	while (k->paths[i].path &&
 	       (strncmp(k->paths[i].path, path, len) != 0 || k->paths[i].path[len]))
