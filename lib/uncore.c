@@ -65,16 +65,6 @@ void uncore_free(struct uncore *u)
 	free(u);
 }
 
-/* Groups are below a root, and PMUs of what the kernel has there. */
-static int refuse_with_groups(struct uncore *u)
-{
-	if (!u->groups)
-		return 0;
-	return unc_fail(&u->error, EBUSY,
-			"this machine has groups of resctrl: free them before its root or its "
-			"source changes");
-}
-
 static int refuse_while_monitored(struct uncore *u)
 {
 	if (!u->monitors)
@@ -82,6 +72,19 @@ static int refuse_while_monitored(struct uncore *u)
 	return unc_fail(
 		&u->error, EBUSY,
 		"a monitor of this machine still exists: free it before the machine changes");
+}
+
+/* Before its root or its source changes. Groups are below a root, and PMUs of what the kernel has
+ * there. */
+static int refuse_in_use(struct uncore *u)
+{
+	int r = refuse_while_monitored(u);
+
+	if (r < 0 || !u->groups)
+		return r;
+	return unc_fail(&u->error, EBUSY,
+			"this machine has groups of resctrl: free them before its root or its "
+			"source changes");
 }
 
 /* Takes over what the source brings, and drops the scan, which borrows from the old root; NULL: the
@@ -107,10 +110,8 @@ static void change_source(struct uncore *u, const struct unc_source_ops *ops, st
 int uncore_set_root(struct uncore *u, const char *path)
 {
 	struct unc_root *root;
-	int r = refuse_while_monitored(u);
+	int r = refuse_in_use(u);
 
-	if (r == 0)
-		r = refuse_with_groups(u);
 	if (r == 0 && (u->sim || u->replay.read))
 		r = unc_fail(&u->error, EINVAL,
 			     "%s brings its own machine: it cannot have another root", u->source);
@@ -162,10 +163,8 @@ int uncore_set_source(struct uncore *u, const char *spec)
 	struct unc_regs *regs = NULL;
 	struct unc_sim *sim = NULL;
 	char *name = NULL;
-	int r = refuse_while_monitored(u);
+	int r = refuse_in_use(u);
 
-	if (r == 0)
-		r = refuse_with_groups(u);
 	if (r == 0)
 		r = find_source(spec, &ops, &u->error);
 	if (r < 0)
@@ -216,10 +215,8 @@ int uncore_set_replay(struct uncore *u, const struct uncore_replay *replay)
 	struct unc_root *root = NULL;
 	struct uncore_replay copy;
 	char *name = NULL;
-	int r = refuse_while_monitored(u);
+	int r = refuse_in_use(u);
 
-	if (r == 0)
-		r = refuse_with_groups(u);
 	if (r == 0)
 		r = copy_replay(&copy, replay, &u->error);
 	if (r == 0 && !(name = strdup(copy.name)))
