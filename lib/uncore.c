@@ -625,33 +625,17 @@ const char *uncore_view_column_about(const struct uncore_view *v, enum uncore_co
 	return c ? c->about : NULL;
 }
 
-bool uncore_view_has(const struct uncore_view *v, const char *metric, enum uncore_column *column,
-		     unsigned *rank, int *number)
-{
-	struct unc_view_cell cell;
-
-	if (!unc_view_has(v, metric, &cell))
-		return false;
-	*column = cell.column;
-	*rank = cell.rank;
-	*number = cell.number;
-	return true;
-}
-
 int uncore_view_find(struct uncore *u, const char *metric, const struct uncore_view **view,
 		     enum uncore_column *column, unsigned *rank, int *number)
 {
 	int r = unc_catalogue_load_views(&u->catalogue, &u->error);
-	struct unc_view_cell cell;
+	const struct uncore_view *found =
+		r < 0 ? NULL : unc_catalogue_find_view(&u->catalogue, metric);
 
-	if (r < 0)
-		return r;
-	if (!unc_catalogue_find_view(&u->catalogue, metric, &cell))
-		return -ENOENT;
-	*view = cell.view;
-	*column = cell.column;
-	*rank = cell.rank;
-	*number = cell.number;
+	if (!found)
+		return r < 0 ? r : -ENOENT;
+	*view = found;
+	uncore_view_has(found, metric, column, rank, number);
 	return 0;
 }
 

@@ -452,14 +452,6 @@ struct uncore_view {
 	size_t more_count;
 };
 
-/* Where a metric is shown; see uncore_view_find(). */
-struct unc_view_cell {
-	const struct uncore_view *view;
-	enum uncore_column column;
-	unsigned rank;
-	int number;
-};
-
 /* ---- the catalogue ---- */
 
 struct unc_regs; /* source/regs/regs.h */
@@ -534,11 +526,9 @@ const struct uncore_words *unc_catalogue_words(struct unc_catalogue *c, const ch
 const char *unc_catalogue_cpu(struct unc_catalogue *c);
 /* Reads the views at the first call. */
 int unc_catalogue_load_views(struct unc_catalogue *c, struct unc_error *e);
-/* The column of a metric; false: no view has it. Call unc_catalogue_load_views() before. */
-bool unc_catalogue_find_view(const struct unc_catalogue *c, const char *metric,
-			     struct unc_view_cell *out);
-/* The same of one view, which a screen or only a table has. */
-bool unc_view_has(const struct uncore_view *v, const char *metric, struct unc_view_cell *out);
+/* The view of a screen that shows the metric; NULL: none. After unc_catalogue_load_views(). */
+const struct uncore_view *unc_catalogue_find_view(const struct unc_catalogue *c,
+						  const char *metric);
 /* NULL: the view does not have the column. */
 const struct unc_view_column *unc_view_column(const struct uncore_view *v, int column);
 void unc_catalogue_finish(struct unc_catalogue *c);

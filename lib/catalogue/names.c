@@ -132,20 +132,20 @@ int unc_catalogue_load_views(struct unc_catalogue *c, struct unc_error *e)
 
 /* The place of the metric among the column's names, from 0 on, and the number in its name, -1
  * without one. False: the column does not have the metric. */
-static bool has_metric(const struct unc_view_column *column, const char *metric,
-		       struct unc_view_cell *cell)
+static bool has_metric(const struct unc_view_column *column, const char *metric, unsigned *rank,
+		       int *number)
 {
 	const char *at = column->metrics;
 	char pattern[64];
-	uint64_t number;
+	uint64_t value;
 	int n;
 
-	for (unsigned rank = 0; at && sscanf(at, "%63s%n", pattern, &n) == 1; rank++, at += n) {
-		number = UINT64_MAX;
-		if (!unc_pattern_value(pattern, metric, "n", &number))
+	for (unsigned i = 0; at && sscanf(at, "%63s%n", pattern, &n) == 1; i++, at += n) {
+		value = UINT64_MAX;
+		if (!unc_pattern_value(pattern, metric, "n", &value))
 			continue;
-		cell->rank = rank;
-		cell->number = number <= INT_MAX ? (int)number : -1;
+		*rank = i;
+		*number = value <= INT_MAX ? (int)value : -1;
 		return true;
 	}
 	return false;
@@ -160,25 +160,29 @@ const struct unc_view_column *unc_view_column(const struct uncore_view *v, int c
 	return more < v->more_count || (column < UNCORE_COLUMN_MORE && c->title) ? c : NULL;
 }
 
-bool unc_view_has(const struct uncore_view *v, const char *metric, struct unc_view_cell *out)
+bool uncore_view_has(const struct uncore_view *v, const char *metric, enum uncore_column *column,
+		     unsigned *rank, int *number)
 {
 	for (int k = 0; k < UNCORE_TABLE_COLUMNS; k++) {
-		const struct unc_view_column *column = unc_view_column(v, k);
+		const struct unc_view_column *c = unc_view_column(v, k);
 
-		if (!column || !has_metric(column, metric, out))
+		if (!c || !has_metric(c, metric, rank, number))
 			continue;
-		out->view = v;
-		out->column = (enum uncore_column)k;
+		*column = (enum uncore_column)k;
 		return true;
 	}
 	return false;
 }
 
-bool unc_catalogue_find_view(const struct unc_catalogue *c, const char *metric,
-			     struct unc_view_cell *out)
+const struct uncore_view *unc_catalogue_find_view(const struct unc_catalogue *c, const char *metric)
 {
+	enum uncore_column column;
+	unsigned rank;
+	int number;
+
 	for (size_t i = 0; i < c->view_count; i++)
-		if (c->views[i].screen && unc_view_has(&c->views[i], metric, out))
-			return true;
-	return false;
+		if (c->views[i].screen &&
+		    uncore_view_has(&c->views[i], metric, &column, &rank, &number))
+			return &c->views[i];
+	return NULL;
 }

@@ -468,7 +468,6 @@ static int add_metric(struct uncore_monitor *m, const struct uncore_metric *metr
 	const struct unc_family *f = metric->family;
 	struct unc_error unsuited = {0};
 	struct requested_ports requested = {0};
-	struct unc_view_cell cell;
 	int r = 0;
 
 	if (!q)
@@ -484,7 +483,7 @@ static int add_metric(struct uncore_monitor *m, const struct uncore_metric *metr
 	q->filtered = m->filters.picks;
 	q->sockets = m->filters.values[UNC_FILTER_SOCKET].choices[0].mask;
 	q->in_nodes = m->filters.values[UNC_FILTER_NODE].count > 0;
-	q->extra = m->extra && unc_catalogue_find_view(&m->machine->catalogue, metric->name, &cell);
+	q->extra = m->extra && unc_catalogue_find_view(&m->machine->catalogue, metric->name);
 	q->levels = m->by_port ? 0 : q->levels;
 	q->input_count += metric->over != NULL;
 	for (size_t i = 0; r == 0 && i < f->pmu_count; i++) {
@@ -562,7 +561,6 @@ static int try_metric(struct uncore_monitor *m, const struct uncore_metric *metr
 {
 	struct unc_checkpoint before = {m->query_count, m->set_count};
 	struct unc_query *query = added_query(m, metric);
-	struct unc_view_cell cell;
 	bool has_filters = true;
 	int r;
 
@@ -571,7 +569,7 @@ static int try_metric(struct uncore_monitor *m, const struct uncore_metric *metr
 		return 0;
 	}
 	/* It would have no rows. */
-	if (m->by_port && !unc_catalogue_find_view(&m->machine->catalogue, metric->name, &cell))
+	if (m->by_port && !unc_catalogue_find_view(&m->machine->catalogue, metric->name))
 		return 0;
 	r = add_metric(m, metric);
 	for (size_t i = 0; r == 0 && metric->unless && i < metric->unless->names.count; i++)

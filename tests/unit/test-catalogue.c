@@ -160,11 +160,14 @@ static bool is_name_of(const struct unc_catalogue *c, const char *pattern)
 /* The first view of the table that has the metric. */
 static size_t find_in_table(const struct unc_catalogue *c, const char *table, const char *metric)
 {
-	struct unc_view_cell cell;
+	enum uncore_column column;
+	unsigned rank;
 	size_t i = 0;
+	int number;
 
-	while (i < c->view_count && !(strcmp(uncore_view_table(&c->views[i]), table) == 0 &&
-				      unc_view_has(&c->views[i], metric, &cell)))
+	while (i < c->view_count &&
+	       !(strcmp(uncore_view_table(&c->views[i]), table) == 0 &&
+		 uncore_view_has(&c->views[i], metric, &column, &rank, &number)))
 		i++;
 	return i;
 }
@@ -174,10 +177,10 @@ static size_t check_column(const struct unc_catalogue *c, size_t view, int k)
 {
 	const struct unc_view_column *column = unc_view_column(&c->views[view], k);
 	const char *at = column ? column->metrics : NULL, *screen = c->views[view].screen;
-	struct unc_view_cell cell;
+	enum uncore_column found;
 	char name[64], *brace;
-	unsigned rank = 0;
-	int n;
+	unsigned rank = 0, at_rank;
+	int n, number;
 
 	for (; at && sscanf(at, "%63s%n", name, &n) == 1; at += n) {
 		brace = strstr(name, "{n}");
@@ -187,14 +190,12 @@ static size_t check_column(const struct unc_catalogue *c, size_t view, int k)
 			memmove(brace + 1, brace + 3, strlen(brace + 3) + 1);
 		if (!is_name_of(c, name))
 			fail_msg("views.yaml: no metric is named %s", name);
-		assert_true(unc_view_has(&c->views[view], name, &cell));
-		if ((int)cell.column != k || cell.rank != rank++ ||
-		    cell.number != (brace ? 0 : -1) ||
+		assert_true(uncore_view_has(&c->views[view], name, &found, &at_rank, &number));
+		if ((int)found != k || at_rank != rank++ || number != (brace ? 0 : -1) ||
 		    find_in_table(c, uncore_view_table(&c->views[view]), name) != view)
 			fail_msg("views.yaml: %s is there twice", name);
 		if (screen)
-			assert_true(unc_catalogue_find_view(c, name, &cell) &&
-				    cell.view == &c->views[view]);
+			assert_ptr_equal(unc_catalogue_find_view(c, name), &c->views[view]);
 	}
 	return rank;
 }
@@ -204,7 +205,6 @@ static size_t check_column(const struct unc_catalogue *c, size_t view, int k)
 static void views_have_metrics(void **state)
 {
 	struct unc_catalogue c = load_all(&no_dirs, "unknown");
-	struct unc_view_cell cell;
 	size_t metrics = 0;
 
 	(void)state;
@@ -219,8 +219,8 @@ static void views_have_metrics(void **state)
 			metrics += check_column(&c, i, k);
 	}
 	assert_true(metrics > 30);
-	assert_false(unc_catalogue_find_view(&c, "memory.bandwidths", &cell));
-	assert_false(unc_catalogue_find_view(&c, "link.x.in.bandwidth", &cell));
+	assert_null(unc_catalogue_find_view(&c, "memory.bandwidths"));
+	assert_null(unc_catalogue_find_view(&c, "link.x.in.bandwidth"));
 	unc_catalogue_finish(&c);
 }
 
