@@ -171,17 +171,13 @@ static int open_live(const struct unc_root *r, const char *path, int flags)
 int unc_root_open_file(const struct unc_root *r, const char *path, int flags)
 {
 	char where[PATH_MAX], *next = where;
-	int fd = r->fd, err = fd < 0 ? -ENOENT : 0;
+	int fd = r->fd, err;
 
-	if (err == 0 && !r->live)
-		err = resolve(r, path, true, where);
+	if (r->live)
+		return noted(r, open_live(r, path, flags));
+	err = fd < 0 ? -ENOENT : resolve(r, path, true, where);
 	if (err)
 		return err;
-	if (r->live) {
-		fd = open_live(r, path, flags);
-		err = fd < 0 ? fd : 0;
-		next = NULL;
-	}
 	while (next && !err) {
 		const char *name = strsep(&next, "/");
 		int dir = fd, how = next ? O_PATH | O_DIRECTORY : flags;
