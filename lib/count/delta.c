@@ -71,27 +71,22 @@ static bool undo_torn(const struct uncore_counter *counter, struct unc_delta *d,
 	return true;
 }
 
-/* What a counter whose highest speed is unknown can count in a second. The lower bound finds the
- * excess of torn readings; registers that are read at once cannot be torn, and a quarter of their
- * range shows that they were written. */
-static double bound_of(const struct uncore_counter *counter)
-{
-	if (counter->width < 64 || counter->register_halves)
-		return UNC_MOST_PER_S;
-	if (!counter->register_bits)
-		return UNC_MOST_PER_S_64;
-	return fmax(UNC_MOST_PER_S, ldexp(1, (int)counter->register_bits - 2));
-}
-
-/* Finds differences that are impossible at the counter's highest speed. */
+/* Finds differences that are impossible at the counter's highest speed. If that is unknown, the
+ * lower bound finds the excess of torn readings; registers that are read at once cannot be torn,
+ * and a quarter of their range in a second shows that they were written. */
 static void check_speed(const struct uncore_counter *counter, struct unc_delta *d)
 {
 	double longest_s = (double)(d->enabled_ns + d->uncertain_ns) / 1e9;
 	bool known = counter->most_per_s > 0, fell = d->to < d->from;
-	double bound = bound_of(counter);
-	double speed = (known ? counter->most_per_s : bound) * UNC_CLOCK_SLACK;
-	double most = speed * longest_s + 1, at_once = speed * fmax(longest_s, UNC_AT_ONCE_S) + 1;
+	double speed = known ? counter->most_per_s : UNC_MOST_PER_S, most, at_once;
 
+	if (!known && counter->width >= 64 && !counter->register_halves)
+		speed = counter->register_bits
+				? fmax(speed, ldexp(1, (int)counter->register_bits - 2))
+				: UNC_MOST_PER_S_64;
+	speed *= UNC_CLOCK_SLACK;
+	most = speed * longest_s + 1;
+	at_once = speed * fmax(longest_s, UNC_AT_ONCE_S) + 1;
 	if (fell && (double)d->count > most)
 		*d = went_back("count", d->from, d->to);
 	else if ((double)d->count > at_once && undo_torn(counter, d, at_once))

@@ -558,20 +558,11 @@ void unc_rows_finish(struct unc_rows *rows)
 
 /* ---- sums ---- */
 
-/* Whether the counter of an event that never stops did not move, for long enough: in this interval,
- * or since the start. */
-static bool is_still(const struct unc_interval *interval, size_t counter)
-{
-	const struct unc_clocks *c = interval->clocks;
-	const struct unc_delta *d = &interval->deltas[counter];
-
-	return c && c->counters[counter].never_idle && !d->count &&
-	       (d->running_ns >= UNC_STUCK_NS || c->counters[counter].still_ns >= UNC_STUCK_NS);
-}
-
 void unc_sum_add(struct unc_sum *sum, const struct unc_interval *interval, size_t counter)
 {
 	const struct unc_delta *d = &interval->deltas[counter];
+	const struct unc_clocked *clocked =
+		interval->clocks ? &interval->clocks->counters[counter] : NULL;
 	uint64_t length_ns = interval->length_ns, skew_ns = d->took_ns;
 	double coverage = 1;
 
@@ -620,7 +611,10 @@ void unc_sum_add(struct unc_sum *sum, const struct unc_interval *interval, size_
 		sum->first_torn = counter;
 	if (d->incomplete && !sum->incomplete++)
 		sum->first_incomplete = counter;
-	if (is_still(interval, counter) && !sum->still++)
+	/* Its event never stops, but it did not move for long enough: in this interval, or since
+	 * the start. */
+	if (clocked && clocked->never_idle && !d->count &&
+	    (d->running_ns >= UNC_STUCK_NS || clocked->still_ns >= UNC_STUCK_NS) && !sum->still++)
 		sum->first_still = counter;
 }
 

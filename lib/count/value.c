@@ -15,36 +15,6 @@ const char *unc_input_name(const struct unc_judged_row *v, size_t k)
 	return v->metric ? v->metric->events[k]->name : v->row->query->shown.name;
 }
 
-/* The times that rates divide by. */
-static void set_times(struct unc_judged_row *v)
-{
-	uint64_t enabled_ns = 0, shortest_ns = UINT64_MAX, longest_ns = 0;
-	size_t used = 0;
-
-	v->counted->coverage = 1;
-	for (size_t k = 0; k < v->row->query->event_count; k++) {
-		const struct unc_sum *sum = &v->sums[k];
-
-		if (sum->coverage < v->counted->coverage)
-			v->counted->coverage = sum->coverage;
-		enabled_ns += sum->enabled_ns;
-		used += sum->used;
-		if (sum->used && sum->shortest_ns < shortest_ns)
-			shortest_ns = sum->shortest_ns;
-		if (sum->longest_ns > longest_ns)
-			longest_ns = sum->longest_ns;
-		v->skew = fmax(v->skew, (double)sum->skew_ns / (double)v->interval->length_ns);
-		v->uncertain_s = fmax(v->uncertain_s, (double)sum->uncertain_ns / 1e9);
-		v->took_s = fmax(v->took_s, (double)sum->took_ns / 1e9);
-		v->error_share = fmax(v->error_share, sum->error_share);
-	}
-	if (used)
-		v->counted->seconds = (double)enabled_ns / (double)used / 1e9;
-	v->even = shortest_ns == longest_ns;
-	v->time_unknown =
-		v->uncertain_s > 0 && v->uncertain_s >= UNKNOWN_SHARE * v->counted->seconds;
-}
-
 /* Sets the bounds of an uncertain value, unless they are closer than the accuracy of the times. */
 static void set_bounds(struct unc_judged_row *v, double low, double high)
 {
@@ -244,8 +214,33 @@ static void set_metric(struct unc_judged_row *v)
 
 void unc_value_set(struct unc_judged_row *v)
 {
+	uint64_t enabled_ns = 0, shortest_ns = UINT64_MAX, longest_ns = 0;
+	size_t used = 0;
+
 	unc_row_sum(v->row, v->interval, v->sums);
-	set_times(v);
+	/* The times that rates divide by. */
+	v->counted->coverage = 1;
+	for (size_t k = 0; k < v->row->query->event_count; k++) {
+		const struct unc_sum *sum = &v->sums[k];
+
+		if (sum->coverage < v->counted->coverage)
+			v->counted->coverage = sum->coverage;
+		enabled_ns += sum->enabled_ns;
+		used += sum->used;
+		if (sum->used && sum->shortest_ns < shortest_ns)
+			shortest_ns = sum->shortest_ns;
+		if (sum->longest_ns > longest_ns)
+			longest_ns = sum->longest_ns;
+		v->skew = fmax(v->skew, (double)sum->skew_ns / (double)v->interval->length_ns);
+		v->uncertain_s = fmax(v->uncertain_s, (double)sum->uncertain_ns / 1e9);
+		v->took_s = fmax(v->took_s, (double)sum->took_ns / 1e9);
+		v->error_share = fmax(v->error_share, sum->error_share);
+	}
+	if (used)
+		v->counted->seconds = (double)enabled_ns / (double)used / 1e9;
+	v->even = shortest_ns == longest_ns;
+	v->time_unknown =
+		v->uncertain_s > 0 && v->uncertain_s >= UNKNOWN_SHARE * v->counted->seconds;
 	if (v->metric)
 		set_metric(v);
 	else
