@@ -233,16 +233,11 @@ static int keep_one_of_each(struct uncore_pmu *pmu, const struct unc_topology *t
 		for (size_t i = 0; i < count; i++)
 			if (is_online(t, ids[i]) == online && !is_kept(pmu, t, &kept, ids[i]))
 				kept.ids[kept.count++] = ids[i];
-	for (size_t i = 0, at = 0; i < count; i++) {
-		bool is_one = false;
-
-		for (size_t k = 0; k < kept.count; k++)
-			is_one |= kept.ids[k] == ids[i];
-		if (is_one)
+	for (size_t i = 0, at = 0; i < count; i++)
+		if (unc_cpulist_has(&kept, ids[i]))
 			ids[at++] = ids[i];
 		else
 			rest[more++] = ids[i];
-	}
 	memcpy(ids + kept.count, rest, more * sizeof(*rest));
 	pmu->cpus.count = kept.count;
 	pmu->more_cpus = more;
