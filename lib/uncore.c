@@ -714,20 +714,9 @@ void unc_machine_list_counting(struct uncore *u)
 		unc_error_append(&u->error, " and %zu more", count - NAMES_LISTED);
 }
 
-/* The device that counts itself under this name; NULL: none. */
-static const struct uncore_device *find_counting(struct uncore *u, const char *name)
-{
-	const struct uncore_device *d = NULL;
-
-	for (size_t i = 0; i < u->pmus.count && !d; i++)
-		if (strcmp(u->pmus.items[i].name, name) == 0)
-			d = uncore_pmu_device(u, &u->pmus.items[i]);
-	return d;
-}
-
 int uncore_device_find(struct uncore *u, const char *name, const struct uncore_device **out)
 {
-	const struct uncore_device *counting;
+	const struct uncore_device *counting = NULL; /* itself, under this name */
 	int err;
 
 	if (!u->scanned)
@@ -736,7 +725,9 @@ int uncore_device_find(struct uncore *u, const char *name, const struct uncore_d
 	err = unc_machine_pci(u);
 	if (err)
 		return err;
-	counting = find_counting(u, name);
+	for (size_t i = 0; i < u->pmus.count && !counting; i++)
+		if (strcmp(u->pmus.items[i].name, name) == 0)
+			counting = uncore_pmu_device(u, &u->pmus.items[i]);
 	err = unc_pci_find(&u->pci, name, out, &u->error);
 	if (err == -ENOENT && counting) {
 		*out = counting;

@@ -383,16 +383,6 @@ static int name_apart(const struct unc_pmus *pmus, size_t count, struct uncore_p
 	return 0;
 }
 
-/* Moves the devices to the PMUs. -ENOMEM. */
-static int join(struct unc_pmus *pmus, struct unc_pmus *devices)
-{
-	for (size_t i = 0; i < devices->count; i++)
-		if (name_apart(pmus, pmus->count, &devices->items[i]) < 0 ||
-		    name_apart(devices, i, &devices->items[i]) < 0)
-			return -ENOMEM;
-	return unc_pmus_join(pmus, devices);
-}
-
 int unc_devices_find(struct unc_catalogue *c, struct unc_pmus *pmus, const struct unc_root *root,
 		     const struct unc_topology *topology, struct unc_error *e)
 {
@@ -409,7 +399,11 @@ int unc_devices_find(struct unc_catalogue *c, struct unc_pmus *pmus, const struc
 				r = unc_nomem(e);
 		}
 	}
-	if (r == 0 && devices.count && join(pmus, &devices) < 0)
+	for (size_t i = 0; r == 0 && i < devices.count; i++)
+		if (name_apart(pmus, pmus->count, &devices.items[i]) < 0 ||
+		    name_apart(&devices, i, &devices.items[i]) < 0)
+			r = unc_nomem(e);
+	if (r == 0 && devices.count && unc_pmus_join(pmus, &devices) < 0)
 		r = unc_nomem(e);
 	unc_pmus_finish(&devices);
 	return r;

@@ -465,7 +465,6 @@ static unsigned levels_of(const struct unc_query *q, unsigned levels)
 		f && f->place <= UNC_PLACE_PACKAGE_MEMORY && f->place != UNC_PLACE_MESH_PORT;
 
 	levels = q->target_count ? levels : 0;
-
 	if (!channels && (levels >> UNCORE_LEVEL_CHANNEL & 1))
 		levels = (levels & ~(1u << UNCORE_LEVEL_CHANNEL)) | 1u << UNCORE_LEVEL_SOCKET;
 	return levels;
@@ -519,31 +518,28 @@ static int add_query(struct row_builder *b, const struct unc_query *q)
 	return 0;
 }
 
-static int add_levels(struct row_builder *b, const struct unc_query *q)
-{
-	unsigned asked = levels_of(q, q->levels), levels = asked | extra_levels_of(q);
-
-	for (b->level = 0; b->level <= UNCORE_LEVEL_PART; b->level++) {
-		b->single = b->level >= UNCORE_LEVEL_INSTANCE;
-		b->extra = !(asked >> b->level & 1);
-		if ((levels >> b->level & 1) && add_query(b, q) < 0)
-			return -ENOMEM;
-	}
-	return 0;
-}
-
 int unc_rows_make(struct unc_rows *out, struct uncore *u, const struct unc_query *queries,
 		  size_t query_count, const struct unc_request_set *sets)
 {
 	struct row_builder b = {.u = u, .sets = sets};
+	int r = 0;
 
-	for (size_t i = 0; i < query_count; i++)
-		if (add_levels(&b, &queries[i]) < 0) {
-			unc_rows_finish(&b.rows);
-			return -ENOMEM;
+	for (size_t i = 0; i < query_count; i++) {
+		unsigned asked = levels_of(&queries[i], queries[i].levels);
+		unsigned levels = asked | extra_levels_of(&queries[i]);
+
+		for (b.level = 0; r == 0 && b.level <= UNCORE_LEVEL_PART; b.level++) {
+			b.single = b.level >= UNCORE_LEVEL_INSTANCE;
+			b.extra = !(asked >> b.level & 1);
+			if (levels >> b.level & 1)
+				r = add_query(&b, &queries[i]);
 		}
-	*out = b.rows;
-	return 0;
+	}
+	if (r < 0)
+		unc_rows_finish(&b.rows);
+	else
+		*out = b.rows;
+	return r;
 }
 
 void unc_rows_finish(struct unc_rows *rows)
