@@ -512,22 +512,23 @@ static const struct unc_field alternative_fields[] = {
 	UNC_END,
 };
 
-#define ALTERNATIVES                                                                          \
-	UNC_FIELD("alternatives", LIST,                                                       \
-		  UNC_LIST(struct uncore_metric, alternatives, alternative_count),            \
-		  .of = UNC_SHAPE(struct uncore_alternative, alternative_fields), .least = 2, \
-		  .with = "doubt")
+/* The keys of a doubt, of a metric and of its cases. */
+#define DOUBT                                                                              \
+	UNC_FIELD("doubt", TEXT, METRIC(doubt)),                                           \
+		UNC_FIELD("unless", ANY, .with = "doubt", .check = read_unless),           \
+		UNC_FIELD("each_pmu", BOOL, METRIC(each_pmu), .with = "unless"),           \
+		UNC_FIELD("withheld", BOOL, METRIC(withheld), .with = "unless"),           \
+		UNC_FIELD("alternatives", LIST,                                            \
+			  UNC_LIST(struct uncore_metric, alternatives, alternative_count), \
+			  .of = UNC_SHAPE(struct uncore_alternative, alternative_fields),  \
+			  .least = 2, .with = "doubt")
 
 static const struct unc_field metric_case_fields[] = {
 	UNC_FIELD("when", TEXT, .check = unc_family_when),
 	UNC_FIELD("!formula", ANY, .check = read_formula),
 	UNC_FIELD("headline", NUMBER, METRIC(headline), .most = 9),
 	UNC_FIELD("apart", TEXT, METRIC(separate)),
-	UNC_FIELD("doubt", TEXT, METRIC(doubt)),
-	UNC_FIELD("unless", ANY, .with = "doubt", .check = read_unless),
-	UNC_FIELD("each_pmu", BOOL, METRIC(each_pmu), .with = "unless"),
-	UNC_FIELD("withheld", BOOL, METRIC(withheld), .with = "unless"),
-	ALTERNATIVES,
+	DOUBT,
 	UNC_FIELD("evidence", TEXT, METRIC(evidence)),
 	UNC_END,
 };
@@ -619,11 +620,7 @@ static const struct unc_field metric_fields[] = {
 		  .what = "remote_data"),
 	UNC_FIELD("at_port", TEXT, METRIC(at_port)),
 	UNC_FIELD("cell", TEXT, METRIC(cell)),
-	UNC_FIELD("doubt", TEXT, METRIC(doubt)),
-	UNC_FIELD("unless", ANY, .with = "doubt", .check = read_unless),
-	UNC_FIELD("each_pmu", BOOL, METRIC(each_pmu), .with = "unless"),
-	UNC_FIELD("withheld", BOOL, METRIC(withheld), .with = "unless"),
-	ALTERNATIVES,
+	DOUBT,
 	UNC_FIELD("over", TEXT, METRIC(over)),
 	UNC_FIELD("!evidence", TEXT, METRIC(evidence)),
 	UNC_END,
