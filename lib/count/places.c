@@ -23,26 +23,26 @@ int unc_filters_select(const struct uncore_monitor *m, const struct unc_target *
 	const struct unc_topology *topology = &m->machine->topology;
 	uint64_t sockets = m->filters.values[UNC_FILTER_SOCKET].choices[0].mask;
 	const struct unc_filter_value *nodes = &m->filters.values[UNC_FILTER_NODE];
-	int socket = sockets ? unc_counted_socket(t->pmu, topology, t->cpu) : -1, node = -1;
 	const char *unplaced = unc_pmu_unplaced(t->pmu, topology);
-	bool found = !nodes->count;
+	int socket = unc_counted_socket(t->pmu, topology, t->cpu), node;
 
 	if (sockets && socket < 0)
 		return unc_fail(why, ENODEV, "the socket of %s is not known%s%s", t->pmu->name,
 				unplaced ? ": " : "", unplaced ? unplaced : "");
 	if (sockets && (socket > 63 || !(sockets >> socket & 1)))
 		return 0;
-	if (!found)
-		node = unc_counted_node(t->pmu, topology, t->cpu);
-	if (!found && node < 0 &&
-	    !unc_filters_select_socket(m, unc_counted_socket(t->pmu, topology, t->cpu)))
+	if (!nodes->count)
+		return 1;
+	node = unc_counted_node(t->pmu, topology, t->cpu);
+	if (node < 0 && !unc_filters_select_socket(m, socket))
 		return 0;
-	if (!found && node < 0)
+	if (node < 0)
 		return unc_fail(why, ENODEV, "which NUMA node %s counts is not known%s%s",
 				t->pmu->name, unplaced ? ": " : "", unplaced ? unplaced : "");
 	for (size_t i = 0; i < nodes->count; i++)
-		found |= nodes->choices[i].base == (uint64_t)node;
-	return found;
+		if (nodes->choices[i].base == (uint64_t)node)
+			return 1;
+	return 0;
 }
 
 bool unc_filters_select_pmu(const struct uncore_monitor *m, const struct uncore_pmu *pmu)
