@@ -499,13 +499,17 @@ static void add_note(struct unc_judged_row *v, const char *note)
 static void add_notes(struct unc_judged_row *v)
 {
 	const char *unit = v->out->query->unit, *way = NULL;
-	double own = unc_value_own(v);
+	bool has_own = false;
 	char note[100];
+	double own;
 
-	for (size_t k = 0; !way && k < v->row->query->event_count; k++)
-		way = v->sums[k].way;
+	for (size_t k = 0; k < v->row->query->event_count; k++) {
+		way = way ? way : v->sums[k].way;
+		has_own |= v->sums[k].own > 0;
+	}
 	if (way)
 		add_note(v, way);
+	own = has_own ? unc_value_own(v) : 0;
 	if (!(own > OWN_SHARE * fabs(v->out->value)))
 		return;
 	snprintf(note, sizeof(note),
