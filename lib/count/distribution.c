@@ -56,37 +56,38 @@ static void take_burst(struct unc_distribution *d, uint64_t ns, uint64_t begin)
 	d->burst_begin = begin;
 }
 
-void unc_distribution_add(struct unc_distribution *d, const struct unc_short_sample *s)
+void unc_distribution_add(struct unc_distribution *d, double value, bool suspect, uint64_t begin_ns,
+			  uint64_t length_ns)
 {
-	bool above = s->value >= d->threshold; /* not of NaN */
+	bool above = value >= d->threshold; /* not of NaN */
 
 	if (!above)
 		d->run_ns = 0;
 	else if (!d->run_ns)
-		d->run_begin = s->begin_ns;
-	if (isnan(s->value)) {
+		d->run_begin = begin_ns;
+	if (isnan(value)) {
 		d->missing++;
 		return;
 	}
 	if (above) {
-		d->above_ns += s->length_ns;
-		d->run_ns += s->length_ns;
+		d->above_ns += length_ns;
+		d->run_ns += length_ns;
 		take_burst(d, d->run_ns, d->run_begin);
 	}
-	d->least = d->samples ? fmin(d->least, s->value) : s->value;
-	d->most = d->samples ? fmax(d->most, s->value) : s->value;
-	d->suspect += s->suspect;
-	d->weighted += s->value * (double)s->length_ns;
-	if (s->length_ns > d->longest_sample_ns)
-		d->longest_sample_ns = s->length_ns;
-	if (s->value > 0) {
-		put(d, bin_of(s->value), 1, s->length_ns);
+	d->least = d->samples ? fmin(d->least, value) : value;
+	d->most = d->samples ? fmax(d->most, value) : value;
+	d->suspect += suspect;
+	d->weighted += value * (double)length_ns;
+	if (length_ns > d->longest_sample_ns)
+		d->longest_sample_ns = length_ns;
+	if (value > 0) {
+		put(d, bin_of(value), 1, length_ns);
 		return;
 	}
 	d->samples++;
 	d->zero++;
-	d->zero_ns += s->length_ns;
-	d->length_ns += s->length_ns;
+	d->zero_ns += length_ns;
+	d->length_ns += length_ns;
 }
 
 void unc_distribution_merge(struct unc_distribution *d, const struct unc_distribution *other)

@@ -6,13 +6,6 @@
 
 #include "uncore.h"
 
-/* One short sample of a row. */
-struct unc_short_sample {
-	double value; /* NaN: none */
-	bool suspect;
-	uint64_t begin_ns, length_ns;
-};
-
 struct unc_distribution {
 	uint64_t samples, suspect, missing; /* with a value; of them suspect; without */
 	uint64_t longest_sample_ns;
@@ -28,8 +21,9 @@ struct unc_distribution {
 	uint64_t burst_ns, burst_begin; /* the longest such run */
 };
 
-/* Adds a short sample, which begins at the end of the previous one. */
-void unc_distribution_add(struct unc_distribution *d, const struct unc_short_sample *s);
+/* Adds a short sample, which begins at the end of the previous one. `value` NaN: it has none. */
+void unc_distribution_add(struct unc_distribution *d, double value, bool suspect, uint64_t begin_ns,
+			  uint64_t length_ns);
 /* Adds the samples of `other`, which are later. */
 void unc_distribution_merge(struct unc_distribution *d, const struct unc_distribution *other);
 /* Drops the samples. A run above the threshold continues in the next interval. */

@@ -418,7 +418,7 @@ int uncore_monitor_open(struct uncore_monitor *m)
 static int read_counters(struct uncore_monitor *m, struct uncore_reading *into,
 			 struct unc_moment *at, struct unc_error *e)
 {
-	struct unc_source *source = NULL;
+	const struct unc_source *first;
 	struct timespec wall;
 	int r = 0, more;
 
@@ -431,15 +431,15 @@ static int read_counters(struct uncore_monitor *m, struct uncore_reading *into,
 		for (size_t i = part->first; more >= 0 && i < part->first + part->count; i++)
 			if (!into[i].at_ns)
 				into[i].at_ns = now_ns;
-		if (!source)
+		if (p == 0)
 			at->ns = now_ns;
-		source = source ? source : part->source;
 		r = more < 0 ? more : r | more;
 	}
-	if (r < 0 || !source)
+	if (r < 0 || !m->part_count)
 		return r;
-	at->wall_ns = source->wall_ns;
-	if (!source->own_time) {
+	first = m->parts[0].source;
+	at->wall_ns = first->wall_ns;
+	if (!first->own_time) {
 		clock_gettime(CLOCK_REALTIME, &wall);
 		at->wall_ns = at->ns + (uint64_t)wall.tv_sec * 1000000000u +
 			      (uint64_t)wall.tv_nsec - unc_now_ns();
@@ -611,12 +611,9 @@ static void add_short_sample(struct uncore_monitor *m, struct unc_moment begin)
 		unc_row_judge(&m->rows.items[i], &interval, NULL, &judged, NULL);
 		*value = judged.row.query->family ? judged.row.value : judged.row.rate;
 		m->short_count++;
-		unc_distribution_add(&m->distributions[i],
-				     &(struct unc_short_sample){.value = *value,
-								.suspect = judged.row.quality ==
-									   UNCORE_SUSPECT,
-								.begin_ns = begin.ns,
-								.length_ns = interval.length_ns});
+		unc_distribution_add(&m->distributions[i], *value,
+				     judged.row.quality == UNCORE_SUSPECT, begin.ns,
+				     interval.length_ns);
 	}
 	m->interval_ended = false;
 }

@@ -35,9 +35,7 @@ static void make(double values[COUNT], double octaves)
 
 static void add(struct unc_distribution *d, double value, uint64_t begin_ms, uint64_t length_ms)
 {
-	unc_distribution_add(d, &(struct unc_short_sample){.value = value,
-							   .begin_ns = begin_ms * MS,
-							   .length_ns = length_ms * MS});
+	unc_distribution_add(d, value, false, begin_ms * MS, length_ms * MS);
 }
 
 static struct uncore_distribution describe(const struct unc_distribution *d)
@@ -262,16 +260,12 @@ static void the_first_of_equal_bursts(void **state)
 static void suspect_samples(void **state)
 {
 	struct unc_distribution d = {.threshold = NAN}, sum = {.threshold = NAN};
-	struct unc_short_sample samples[] = {
-		{.value = 5, .length_ns = MS, .suspect = true},
-		{.value = 0, .length_ns = MS, .suspect = true},
-		{.value = NAN, .length_ns = MS, .suspect = true},
-		{.value = 5, .length_ns = MS},
-	};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(samples) / sizeof(*samples); i++)
-		unc_distribution_add(&d, &samples[i]);
+	unc_distribution_add(&d, 5, true, 0, MS);
+	unc_distribution_add(&d, 0, true, 0, MS);
+	unc_distribution_add(&d, NAN, true, 0, MS);
+	unc_distribution_add(&d, 5, false, 0, MS);
 	assert_int_equal(describe(&d).suspect, 2);
 	assert_int_equal(describe(&d).samples, 3);
 	assert_int_equal(describe(&d).missing, 1);
