@@ -34,7 +34,7 @@ struct uncore_metric {
 	/* The metric by which a root port counts this traffic of a device; NULL: none. */
 	const char *at_port;
 	/* Source, target and direction, "gpu.pcie.read"; others that share its bytes follow it
-	 * behind blanks; NULL: not known. For a metric "matrix.*" they are the rest of its name. */
+	 * behind blanks; NULL: not known. Of a metric "matrix.*" it is the rest of the name. */
 	const char *cell;
 	unsigned headline; /* its place in the overview; 0: not in it */
 	bool overview;     /* it is in the overview behind the headline metrics */

@@ -557,6 +557,8 @@ static int check_metric(const struct unc_reader *r, const struct unc_yaml *map, 
 
 	m->family = r->context;
 	m->name = s;
+	if (!m->cell && strncmp(s, "matrix.", 7) == 0)
+		m->cell = s + 7;
 	if (*s < 'a' || *s > 'z' || !strchr(s, '.') || strstr(s, "..") || s[strlen(s) - 1] == '.' ||
 	    s[strspn(s, "abcdefghijklmnopqrstuvwxyz0123456789_.")])
 		return unc_reader_fail_key(

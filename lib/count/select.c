@@ -452,15 +452,6 @@ static struct unc_query *added_query(struct uncore_monitor *m, const struct unco
 	return NULL;
 }
 
-static const char *cell_of(const struct uncore_metric *metric)
-{
-	static const char matrix[] = "matrix.";
-
-	if (!metric->cell && strncmp(metric->name, matrix, strlen(matrix)) == 0)
-		return metric->name + strlen(matrix);
-	return metric->cell;
-}
-
 /* Adds the metric on every PMU of the family that can be counted as requested. */
 static int add_metric(struct uncore_monitor *m, const struct uncore_metric *metric)
 {
@@ -478,7 +469,7 @@ static int add_metric(struct uncore_monitor *m, const struct uncore_metric *metr
 					     .unit = metric->unit,
 					     .filter = m->filters.text,
 					     .at_port = metric->at_port,
-					     .cell = cell_of(metric),
+					     .cell = metric->cell,
 					     .of_device = uncore_metric_is_of_device(metric)};
 	q->filtered = m->filters.picks;
 	q->sockets = m->filters.values[UNC_FILTER_SOCKET].choices[0].mask;
