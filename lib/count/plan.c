@@ -130,12 +130,6 @@ static int begin(struct plan_builder *b, struct unc_request_set *sets, size_t co
 	return 0;
 }
 
-static void finish(struct plan_builder *b)
-{
-	free(b->sets);
-	free(b->requests);
-}
-
 /* The end of the sets of one PMU and CPU. */
 static size_t end_of_pmu(const struct plan_builder *b, size_t first)
 {
@@ -312,7 +306,8 @@ int unc_plan_rounds(struct unc_request_set *sets, size_t count, size_t queries)
 		if (!place(&b, &(struct piece){query, SIZE_MAX, SIZE_MAX}))
 			split(&b, query);
 	free(b.plan.counters);
-	finish(&b);
+	free(b.sets);
+	free(b.requests);
 	return r;
 }
 
@@ -337,7 +332,8 @@ int unc_plan_build(struct unc_plan *out, struct unc_request_set *sets, size_t co
 		free(b.plan.counters);
 	else
 		*out = b.plan;
-	finish(&b);
+	free(b.sets);
+	free(b.requests);
 	return r;
 }
 

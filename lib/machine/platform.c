@@ -81,14 +81,6 @@ static bool get_key(const char *cpuinfo, const char *key, char *into, size_t roo
 	return n > 0;
 }
 
-static bool fits(const struct model *m, const char *cpuinfo)
-{
-	size_t len = 0;
-	const char *value = unc_find_value(cpuinfo, m->key, &len);
-
-	return value && memmem(value, len, m->text, strlen(m->text));
-}
-
 static void read_model(char *into, size_t room, const char *cpuinfo)
 {
 	static const char *const vendors[][2] = {
@@ -100,8 +92,11 @@ static void read_model(char *into, size_t room, const char *cpuinfo)
 
 	for (const struct model *m = models; m < models + MODELS; m++) {
 		const char *arch = m->arch;
+		size_t len = 0;
+		const char *value = unc_find_value(cpuinfo, m->key, &len);
 
-		if (!fits(m, cpuinfo) || !get_key(cpuinfo, m->key, a, sizeof(a)) ||
+		if (!value || !memmem(value, len, m->text, strlen(m->text)) ||
+		    !get_key(cpuinfo, m->key, a, sizeof(a)) ||
 		    !get_key(cpuinfo, m->parts[0], b, sizeof(b)) ||
 		    (m->parts[1] && !get_key(cpuinfo, m->parts[1], c, sizeof(c))))
 			continue;
