@@ -2,27 +2,8 @@
 /* Findings: usable PMUs, missing PMUs, the reason, and the command that fixes it. */
 #include <math.h>
 
-#include "answers.h"
+#include "findings.h"
 #include "ibs/sampler.h"
-#include "links.h"
-
-static int add_finding(struct uncore *u, struct unc_draft *d)
-{
-	struct unc_findings *f = &u->findings;
-	struct unc_text *const texts[] = {&d->found, &d->why, &d->fix};
-	const char *kept[3] = {NULL}, *subject = unc_names_take(&f->strings, strdup(d->subject));
-	struct uncore_finding finding;
-	bool failed = !subject;
-
-	for (size_t i = 0; i < 3; i++) {
-		bool empty = !texts[i]->data && !texts[i]->failed;
-
-		kept[i] = empty ? NULL : unc_names_take(&f->strings, unc_text_take(texts[i]));
-		failed |= !empty && !kept[i];
-	}
-	finding = (struct uncore_finding){d->verdict, subject, kept[0], kept[1], kept[2]};
-	return failed || UNC_ADD(&f->items, &f->count, &finding) < 0 ? unc_nomem(&u->error) : 0;
-}
 
 static const char *plural(size_t count)
 {
@@ -52,7 +33,7 @@ static int check_permission(struct uncore *u)
 		d.verdict = UNCORE_VERDICT_DENIED;
 	else if (unc_permission_doubtful(&p))
 		d.verdict = UNCORE_VERDICT_NOTE;
-	return add_finding(u, &d);
+	return unc_finding_add(u, &d);
 }
 
 /* ---- families ---- */
@@ -142,7 +123,7 @@ static int add_family(struct uncore *u, const struct unc_family *family)
 			     uncore_metric_missing(reason ? reason : family->metrics));
 		unc_text_add(&d.fix, "uncore list events   # they can be counted by name");
 	}
-	return add_finding(u, &d);
+	return unc_finding_add(u, &d);
 }
 
 /* What this kernel does wrong with the family's PMUs, each bug alone. */
@@ -176,7 +157,7 @@ static int add_bugs(struct uncore *u, struct unc_family *family)
 					     : " of that branch; which later ones have the "
 					       "correction is not known");
 		free(fix);
-		r = add_finding(u, &d);
+		r = unc_finding_add(u, &d);
 	}
 	return r;
 }
@@ -400,7 +381,7 @@ static int add_missing(struct uncore *u, const struct unc_family *family,
 	unc_text_add(&d.found, "%s: no PMU named %s, though this machine (%s) has the hardware",
 		     family->title, family->patterns[0].name, u->topology.cpu_model);
 	explain_missing(u, x, &d);
-	return add_finding(u, &d);
+	return unc_finding_add(u, &d);
 }
 
 /* Families that count come first. */
@@ -461,7 +442,7 @@ static int check_driverless(struct uncore *u)
 			r = unc_machine_pci(u);
 		if (r == 0 && devices.count) {
 			explain_driverless(u, f, &devices, &d);
-			r = add_finding(u, &d);
+			r = unc_finding_add(u, &d);
 		}
 		unc_pmus_finish(&devices);
 	}
@@ -482,7 +463,7 @@ static int check_broken_pmus(struct uncore *u)
 			continue;
 		unc_text_add(&d.found, "it cannot be counted");
 		unc_text_add(&d.why, "%s", pmu->broken);
-		r = add_finding(u, &d);
+		r = unc_finding_add(u, &d);
 	}
 	return r;
 }
@@ -541,7 +522,7 @@ static int check_other_pmus(struct uncore *u)
 			     "uncore list pmus   # their events can be counted: uncore stat -e "
 			     "%s/.../",
 			     first->name);
-		return add_finding(u, &d);
+		return unc_finding_add(u, &d);
 	}
 	for (size_t i = 0; i < u->catalogue.family_count; i++) {
 		const struct unc_family *f = u->catalogue.families[i];
@@ -563,7 +544,7 @@ static int check_other_pmus(struct uncore *u)
 			     "no family of the catalogue expects one on this CPU model, and "
 			     "no driver has registered one");
 	}
-	return add_finding(u, &d);
+	return unc_finding_add(u, &d);
 }
 
 /* ---- root ports ---- */
@@ -590,30 +571,10 @@ static int check_ports(struct uncore *u)
 	unc_text_add(&d.found, "which PMU counts them is not known for %zu of %zu", unknown, ports);
 	unc_text_add(&d.why, "%s", first);
 	unc_text_add(&d.fix, buses ? "sudo uncore topo --learn" : "sudo uncore pcie");
-	return add_finding(u, &d);
-}
-
-static int check_links(struct uncore *u)
-{
-	return unc_links_check(u, add_finding);
-}
-
-static int check_answers(struct uncore *u)
-{
-	return unc_answers_check(u, add_finding);
+	return unc_finding_add(u, &d);
 }
 
 /* ---- memory ---- */
-
-static int check_groups(struct uncore *u)
-{
-	return unc_groups_check(u, add_finding);
-}
-
-static int check_sampled(struct uncore *u)
-{
-	return unc_sampled_check(u, add_finding);
-}
 
 static int check_memory(struct uncore *u)
 {
@@ -634,7 +595,7 @@ static int check_memory(struct uncore *u)
 		unc_text_add(&d.why, "%s", m->why);
 		unc_text_add(&d.fix, "uncore --memory-peak RATE ...   # of one socket, such as "
 				     "307.2GB/s: channels x MT/s x 8 bytes");
-		return add_finding(u, &d);
+		return unc_finding_add(u, &d);
 	}
 	/* Whole numbers: others are not printed through the locale. */
 	if (by_modules)
@@ -645,7 +606,7 @@ static int check_memory(struct uncore *u)
 	hundredths = lround(fmin(m->peak / 1e7, 1e15));
 	unc_text_add(&d.found, "%ld.%02ld GB/s per socket (%s)", hundredths / 100, hundredths % 100,
 		     m->from);
-	return add_finding(u, &d);
+	return unc_finding_add(u, &d);
 }
 
 /* ---- other programs ---- */
@@ -690,7 +651,7 @@ static int check_writers(struct uncore *u)
 		     "it writes the registers that the kernel's driver uses: rows are suspect "
 		     "when it begins, and may be too low while it runs");
 	unc_text_add(&d.fix, "count with one of them at a time");
-	return add_finding(u, &d);
+	return unc_finding_add(u, &d);
 }
 
 /* ---- files ---- */
@@ -706,7 +667,7 @@ static int check_faults(struct uncore *u)
 
 		unc_text_add(&d.found, "%s", faults->items[i]);
 		unc_text_add(&d.why, "the file is ignored, and others are used instead");
-		r = add_finding(u, &d);
+		r = unc_finding_add(u, &d);
 	}
 	return r;
 }
@@ -723,27 +684,17 @@ static int check_scan(struct uncore *u)
 	unc_text_add(&d.why, "%s", u->scan_error.text);
 	if (!mounted && unc_root_is_live(u->root))
 		unc_text_add(&d.fix, "mount -t sysfs sysfs /sys");
-	return add_finding(u, &d);
+	return unc_finding_add(u, &d);
 }
 
 /* ---- all ---- */
 
 /* In the order of the findings. */
 static int (*const checks[])(struct uncore *u) = {
-	check_permission, check_families, check_driverless, check_broken_pmus, check_ports,
-	check_links,      check_answers,  check_groups,     check_sampled,     check_memory,
-	check_other_pmus, check_writers,  check_faults,
+	check_permission, check_families,    check_driverless, check_broken_pmus, check_ports,
+	unc_links_check,  unc_answers_check, unc_groups_check, unc_sampled_check, check_memory,
+	check_other_pmus, check_writers,     check_faults,
 };
-
-/* Takes no finding: its files have been read. */
-static int drop_finding(struct uncore *u, struct unc_draft *d)
-{
-	(void)u;
-	unc_text_finish(&d->found);
-	unc_text_finish(&d->why);
-	unc_text_finish(&d->fix);
-	return 0;
-}
 
 /* Looks for the drivers of a family that the machine should have. */
 static bool read_drivers(const struct unc_index *index, void *context)
@@ -774,7 +725,7 @@ int unc_diagnose_read(struct uncore *u)
 			has_driver(u, x->module);
 	}
 	if (r == 0)
-		r = unc_links_check(u, drop_finding);
+		r = unc_links_check(u);
 	r = r == 0 && u->findings.failed ? unc_nomem(&u->error) : r;
 	unc_findings_finish(&u->findings);
 	return r;

@@ -4,7 +4,7 @@
  * being made again: the hardware's id of a removed group cannot be used until its lines have left
  * the cache. */
 #include "groups.h"
-#include "links.h"
+#include "findings.h"
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -320,7 +320,7 @@ int uncore_groups_most(struct uncore *u, size_t *most)
 /* ---- a finding ---- */
 
 /* The kernel makes the directory if the CPU can monitor or allocate. Snapshots do not have it. */
-int unc_groups_check(struct uncore *u, unc_add_finding *add)
+int unc_groups_check(struct uncore *u)
 {
 	struct unc_draft d = {.verdict = UNCORE_VERDICT_NOTE, .subject = "resctrl"};
 	struct unc_error why;
@@ -339,7 +339,7 @@ int unc_groups_check(struct uncore *u, unc_add_finding *add)
 				       "not known without it");
 		if (!mounted)
 			unc_text_add(&d.fix, "%s", UNC_RESCTRL_MOUNT);
-		return add(u, &d);
+		return unc_finding_add(u, &d);
 	}
 	err = unc_groups_each(u->root, count_group, &groups);
 	if (err < 0)
@@ -357,7 +357,7 @@ int unc_groups_check(struct uncore *u, unc_add_finding *add)
 			     unc_errno_text(fd));
 		unc_text_add(&d.fix, "%s", fd == -EROFS ? REMOUNT : "run uncore who as root");
 	}
-	return add(u, &d);
+	return unc_finding_add(u, &d);
 }
 
 /* ---- making and removing ---- */

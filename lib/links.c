@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The health of PCIe links: negotiated speed and width, and errors that the kernel and drivers have
  * counted. */
-#include "links.h"
+#include "findings.h"
 
 #include <math.h>
 
@@ -91,7 +91,7 @@ static void add_rate(double speed, unsigned width, struct unc_text *to)
 	unc_text_add(to, " GT/s x%u", width);
 }
 
-static int check_link(struct uncore *u, const struct uncore_device *port, unc_add_finding *add)
+static int check_link(struct uncore *u, const struct uncore_device *port)
 {
 	struct unc_draft draft = {.verdict = UNCORE_VERDICT_NOTE, .subject = "PCIe link"};
 	const struct uncore_device *d = lower_end(&u->pci, port);
@@ -121,7 +121,7 @@ static int check_link(struct uncore *u, const struct uncore_device *port, unc_ad
 		     "with fewer lanes than its port; a limit in the firmware");
 	unc_text_add(&draft.fix,
 		     "reseat the device or try another slot; see the link's limits in the BIOS");
-	return add(u, &draft);
+	return unc_finding_add(u, &draft);
 }
 
 /* ---- errors ---- */
@@ -159,8 +159,7 @@ static const struct counts counted[] = {
 	 "packets were damaged on the link: a few are harmless, many cost bandwidth", WATCH},
 };
 
-static int check_counts(struct uncore *u, const struct uncore_device *d, const struct counts *c,
-			unc_add_finding *add)
+static int check_counts(struct uncore *u, const struct uncore_device *d, const struct counts *c)
 {
 	struct unc_draft draft = {.verdict = UNCORE_VERDICT_NOTE, .subject = c->subject};
 	struct unc_text kinds = {0};
@@ -194,7 +193,7 @@ static int check_counts(struct uncore *u, const struct uncore_device *d, const s
 		unc_text_add(&draft.why, "%s", c->why);
 		unc_text_add(&draft.fix, "%s", c->fix);
 		draft.found.failed |= kinds.failed;
-		r = add(u, &draft);
+		r = unc_finding_add(u, &draft);
 	}
 	unc_text_finish(&kinds);
 	return r;
@@ -202,7 +201,7 @@ static int check_counts(struct uncore *u, const struct uncore_device *d, const s
 
 /* ---- all ---- */
 
-int unc_links_check(struct uncore *u, unc_add_finding *add)
+int unc_links_check(struct uncore *u)
 {
 	int r = unc_machine_pci(u);
 
@@ -211,10 +210,10 @@ int unc_links_check(struct uncore *u, unc_add_finding *add)
 		const struct uncore_device *port = &u->pci.devices[i].shown;
 
 		if (port->is_bridge && faces_down(port))
-			r = check_link(u, port, add);
+			r = check_link(u, port);
 	}
 	for (size_t i = 0; r == 0 && i < sizeof(counted) / sizeof(*counted); i++)
 		for (size_t k = 0; r == 0 && k < u->pci.count; k++)
-			r = check_counts(u, &u->pci.devices[k].shown, &counted[i], add);
+			r = check_counts(u, &u->pci.devices[k].shown, &counted[i]);
 	return r;
 }

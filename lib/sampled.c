@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A finding: what samples loads, IBS or SPE, or why Arm's CPUs do not. */
+#include "findings.h"
 #include "ibs/sampler.h"
-#include "links.h"
 
 static bool has_fetches(const struct uncore *u)
 {
@@ -11,7 +11,7 @@ static bool has_fetches(const struct uncore *u)
 	return false;
 }
 
-int unc_sampled_check(struct uncore *u, unc_add_finding *add)
+int unc_sampled_check(struct uncore *u)
 {
 	struct unc_draft d = {.verdict = UNCORE_VERDICT_OK, .subject = "sampled loads"};
 	const char *why = NULL, *fix = NULL;
@@ -29,7 +29,7 @@ int unc_sampled_check(struct uncore *u, unc_add_finding *add)
 		if (has_fetches(u))
 			unc_text_add(&d.found, "; ibs_fetch samples instruction fetches, for "
 					       "perf record");
-		return add(u, &d);
+		return unc_finding_add(u, &d);
 	}
 	if (!hidden)
 		return 0;
@@ -38,5 +38,5 @@ int unc_sampled_check(struct uncore *u, unc_add_finding *add)
 	unc_text_add(&d.why, "%s", why);
 	if (fix)
 		unc_text_add(&d.fix, "%s", fix);
-	return add(u, &d);
+	return unc_finding_add(u, &d);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What a snapshot of a machine holds: all that a scan and the commands read, without what names one
  * machine or its user. */
-#include "answers.h"
+#include "findings.h"
 #include "object.h"
 
 #define PMUS "sys/bus/event_source/devices"
