@@ -72,12 +72,7 @@ static bool may_rest(const struct unc_pci *p, const struct uncore_device *lower)
 
 static bool is_suspended(const struct uncore *u, const struct uncore_device *d)
 {
-	char *status = NULL;
-	bool is = unc_root_read_line(u->root, FILE_OF(d, "power/runtime_status"), &status) == 0 &&
-		  strncmp(status, "suspend", 7) == 0;
-
-	free(status);
-	return is;
+	return unc_device_sleeps(u->root, FILE_OF(d, "power/runtime_status"));
 }
 
 /* "2.5 GT/s x4"; not through the locale. */

@@ -109,21 +109,6 @@ static int ask(struct uncore *u, const char *address)
 		     : unc_fail(&u->error, ETIMEDOUT, "NVIDIA's library did not answer in time");
 }
 
-/* The vendor's library would wake it. */
-static bool sleeps(const struct uncore *u, const char *address)
-{
-	char *text = NULL;
-	bool suspended;
-
-	if (unc_root_read_line(u->root,
-			       UNC_PATH("sys/bus/pci/devices/%s/power/runtime_status", address),
-			       &text) < 0)
-		return false;
-	suspended = strncmp(text, "suspend", 7) == 0;
-	free(text);
-	return suspended;
-}
-
 int uncore_device_processes(struct uncore *u, const struct uncore_device *d)
 {
 	int r, err;
@@ -135,7 +120,9 @@ int uncore_device_processes(struct uncore *u, const struct uncore_device *d)
 	if (!unc_root_is_live(u->root) && u->ops != &unc_source_files)
 		return unc_fail(&u->error, EOPNOTSUPP,
 				"processes of GPUs are known on the running machine only");
-	if (sleeps(u, d->address))
+	/* The vendor's library would wake it. */
+	if (unc_device_sleeps(u->root,
+			      UNC_PATH("sys/bus/pci/devices/%s/power/runtime_status", d->address)))
 		return 0;
 	r = start(u);
 	if (r == 0)

@@ -34,6 +34,16 @@ bool unc_device_is_suspended(const char *status)
 	return strncmp(status, "suspend", 7) == 0;
 }
 
+bool unc_device_sleeps(const struct unc_root *root, const char *file)
+{
+	char *status = NULL;
+	bool sleeps =
+		unc_root_read_line(root, file, &status) == 0 && unc_device_is_suspended(status);
+
+	free(status);
+	return sleeps;
+}
+
 int unc_device_read_version(const struct uncore_pmu *p, const struct unc_root *root,
 			    char into[static 64], struct unc_error *why)
 {
@@ -93,15 +103,11 @@ const struct unc_device_read *unc_device_find_read(const struct uncore_pmu *p,
 /* Reads the version unless the device is suspended: reading it may then fail or wake the device. */
 static char *version_of(const struct uncore_pmu *p)
 {
-	char version[64], *status = NULL;
-	bool suspended;
+	char version[64];
 
-	suspended = p->runtime_status &&
-		    unc_root_read_line(p->root, UNC_PATH("%s/%s", p->directory, p->runtime_status),
-				       &status) == 0 &&
-		    unc_device_is_suspended(status);
-	free(status);
-	if (suspended || unc_device_read_version(p, p->root, version, NULL) < 0)
+	if ((p->runtime_status &&
+	     unc_device_sleeps(p->root, UNC_PATH("%s/%s", p->directory, p->runtime_status))) ||
+	    unc_device_read_version(p, p->root, version, NULL) < 0)
 		return NULL;
 	return strdup(version);
 }

@@ -292,6 +292,8 @@ bool unc_device_has_version(const struct unc_device_read *read, const char *vers
 char *unc_device_answers(const struct uncore_pmu *pmu);
 /* Whether the text of the file with a device's state of power says that it is suspended. */
 bool unc_device_is_suspended(const char *status);
+/* Whether that file exists and says so: reading the device would wake it. */
+bool unc_device_sleeps(const struct unc_root *root, const char *file);
 /* Reads the version of the device's files; "": there is only one. Returns 0, -ENOMEM or -ENODEV
  * with a sentence. */
 int unc_device_read_version(const struct uncore_pmu *p, const struct unc_root *root,

@@ -184,7 +184,6 @@ static int add_status(struct files_source *s, const struct uncore_pmu *pmu, size
 		      struct unc_error *why)
 {
 	const char *path;
-	char *text = NULL;
 	int r;
 
 	*number = NO_FILE;
@@ -192,16 +191,11 @@ static int add_status(struct files_source *s, const struct uncore_pmu *pmu, size
 		return 0;
 	path = UNC_PATH("%s/%s", pmu->directory, pmu->runtime_status);
 	r = add_file(s, pmu, path, STATUS_ROOM, false, number);
-	if (r < 0)
-		return r;
-	r = unc_root_read_line(s->base.root, path, &text) == 0 && unc_device_is_suspended(text)
-		    ? unc_fail(
-			      why, ENODEV,
-			      "%s is suspended, and reading it would wake it: begin while it is in "
-			      "use",
-			      pmu->name)
-		    : 0;
-	free(text);
+	if (r == 0 && unc_device_sleeps(s->base.root, path))
+		r = unc_fail(
+			why, ENODEV,
+			"%s is suspended, and reading it would wake it: begin while it is in use",
+			pmu->name);
 	return r;
 }
 

@@ -271,21 +271,6 @@ static int add_items(struct nvml_source *s, struct counter *c, const char *pci, 
 	return 0;
 }
 
-/* Whether the GPU sleeps. The vendor's library would wake it, and keep it awake. */
-static bool is_suspended(const struct unc_root *root, const struct uncore_pmu *pmu)
-{
-	bool suspended = false;
-	char *text;
-
-	if (pmu->runtime_status &&
-	    unc_root_read_line(root, UNC_PATH("%s/%s", pmu->directory, pmu->runtime_status),
-			       &text) == 0) {
-		suspended = strncmp(text, "suspend", 7) == 0;
-		free(text);
-	}
-	return suspended;
-}
-
 /* Prepares a counter: one that the library reads itself, one with items, or one without. */
 static int begin_counter(struct nvml_source *s, struct counter *c, struct uncore_counter *plan,
 			 struct unc_error *e)
@@ -300,7 +285,8 @@ static int begin_counter(struct nvml_source *s, struct counter *c, struct uncore
 	if (!pmu->pci)
 		return unc_counter_refuse(plan, -ENODEV, "the PCI function of the GPU is unknown",
 					  e);
-	if (is_suspended(s->base.root, pmu))
+	if (pmu->runtime_status &&
+	    unc_device_sleeps(s->base.root, UNC_PATH("%s/%s", pmu->directory, pmu->runtime_status)))
 		return unc_counter_refuse(
 			plan, -ENODEV,
 			UNC_PATH("%s is suspended, and NVIDIA's library would wake it: begin "
