@@ -3,12 +3,8 @@
  * it is started by the first question, and has no counters to read. */
 #include "object.h"
 #include "source/nvml/child.h"
-#include "source/source.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #define NVIDIA 0x10de
 #define DISPLAY_CLASS 3
@@ -19,28 +15,17 @@
 #define RETRY_NS UINT64_C(60000000000)
 
 struct unc_processes {
-	int fd;  /* of the process; -1: none */
-	int pid; /* of it, also after its end; 0: unknown, or waited for */
+	struct unc_nvml_child child;
 	bool started, late;
 	uint64_t failed_ns;
 	char why[200]; /* it failed */
-	uint32_t number;
 	struct unc_nvml_request request;
-	struct unc_nvml_answer answer;
 };
-
-static void leave(struct unc_processes *p)
-{
-	if (p->fd >= 0)
-		close(p->fd);
-	p->fd = -1;
-	p->pid = unc_nvml_reap(p->pid) ? 0 : p->pid;
-}
 
 void unc_processes_free(struct unc_processes *p)
 {
 	if (p)
-		leave(p);
+		unc_nvml_leave(&p->child);
 	free(p);
 }
 
@@ -49,7 +34,7 @@ static int give_up(struct uncore *u, int err, const char *why)
 {
 	struct unc_processes *p = u->processes;
 
-	leave(p);
+	unc_nvml_leave(&p->child);
 	p->failed_ns = unc_now_ns();
 	snprintf(p->why, sizeof(p->why), "%s", why);
 	return unc_fail(&u->error, err, "%s", p->why);
@@ -59,8 +44,9 @@ static int start(struct uncore *u)
 {
 	struct unc_processes *p = u->processes;
 	struct unc_error why;
+	int r;
 
-	if (p && p->fd >= 0)
+	if (p && p->child.fd >= 0)
 		return 0;
 	if (p && unc_now_ns() - p->failed_ns < RETRY_NS)
 		return unc_fail(&u->error, EIO, "%s", p->why);
@@ -68,23 +54,10 @@ static int start(struct uncore *u)
 		u->processes = p = calloc(1, sizeof(*p));
 	if (!p)
 		return unc_nomem(&u->error);
-	p->answer.count = 0;
+	p->child.answer.count = 0;
 	p->late = p->started = false;
-	p->fd = unc_nvml_start(&why);
-	return p->fd < 0 ? give_up(u, -p->fd, why.text) : 0;
-}
-
-/* Receives the answer to the latest question. 1, 0: it is late, -EPIPE. */
-static int wait_for(struct unc_processes *p, uint64_t until_ns)
-{
-	int r;
-
-	do {
-		r = unc_nvml_receive(p->fd, &p->answer, until_ns);
-		p->pid = r > 0 ? p->answer.pid : p->pid;
-	} while (r > 0 && p->answer.number != p->number);
-	p->late = r == 0;
-	return r;
+	r = unc_nvml_start(&p->child, &why);
+	return r < 0 ? give_up(u, -r, why.text) : 0;
 }
 
 static int ask(struct uncore *u, const char *address)
@@ -92,15 +65,16 @@ static int ask(struct uncore *u, const char *address)
 	struct unc_processes *p = u->processes;
 	uint64_t until_ns = unc_now_ns() + (p->started ? ANSWER_NS : FIRST_NS);
 	/* The answer to an earlier question may be about another GPU. */
-	int r = p->late ? wait_for(p, until_ns) : 1;
+	int r = p->late ? unc_nvml_receive(&p->child, until_ns) : 1;
 
 	if (r > 0) {
 		p->request.verb = UNC_NVML_PROCESSES;
 		p->request.count = 1;
-		p->request.number = ++p->number;
 		snprintf(p->request.items->pci, sizeof(p->request.items->pci), "%s", address);
-		r = unc_nvml_send(p->fd, &p->request) ? wait_for(p, until_ns) : -EPIPE;
+		r = unc_nvml_send(&p->child, &p->request) ? unc_nvml_receive(&p->child, until_ns)
+							  : -EPIPE;
 	}
+	p->late = r == 0;
 	p->started = true;
 	if (r < 0)
 		return give_up(u, EIO,
@@ -114,7 +88,7 @@ int uncore_device_processes(struct uncore *u, const struct uncore_device *d)
 	int r, err;
 
 	if (u->processes)
-		u->processes->answer.count = 0;
+		u->processes->child.answer.count = 0;
 	if (d->vendor != NVIDIA || d->class_code >> 16 != DISPLAY_CLASS)
 		return unc_fail(&u->error, ENODEV, "%s is not a GPU of NVIDIA", d->address);
 	if (!unc_root_is_live(u->root) && u->ops != &unc_source_files)
@@ -129,7 +103,7 @@ int uncore_device_processes(struct uncore *u, const struct uncore_device *d)
 		r = ask(u, d->address);
 	if (r < 0)
 		return r;
-	struct unc_nvml_answer *a = &u->processes->answer;
+	struct unc_nvml_answer *a = &u->processes->child.answer;
 
 	if (a->status == UNC_NVML_NO_LIBRARY)
 		return give_up(u, ENODEV,
@@ -150,7 +124,7 @@ int uncore_device_processes(struct uncore *u, const struct uncore_device *d)
 int uncore_device_process_at(const struct uncore *u, size_t i, double *memory, double *busy,
 			     const char **why)
 {
-	const struct unc_nvml_process *p = &u->processes->answer.processes[i];
+	const struct unc_nvml_process *p = &u->processes->child.answer.processes[i];
 	bool has_memory = p->memory_status == UNC_NVML_OK, has_busy = p->busy_status == UNC_NVML_OK;
 	int err;
 

@@ -110,10 +110,11 @@ static int run_program(int fd, struct unc_error *why)
 }
 #endif
 
-int unc_nvml_start(struct unc_error *why)
+int unc_nvml_start(struct unc_nvml_child *c, struct unc_error *why)
 {
 	int ends[2], r;
 
+	c->fd = -1;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0) {
 		r = errno;
 		return unc_fail(why, r, "no socket for %s: %s", UNC_NVML_PROGRAM,
@@ -122,41 +123,50 @@ int unc_nvml_start(struct unc_error *why)
 	r = run_program(ends[1], why);
 	close(ends[1]);
 	if (r == 0)
-		return ends[0];
-	close(ends[0]);
+		c->fd = ends[0];
+	else
+		close(ends[0]);
 	return r;
 }
 
-bool unc_nvml_reap(int pid)
+void unc_nvml_leave(struct unc_nvml_child *c)
 {
 	const struct timespec moment = {.tv_nsec = 1000000};
-	pid_t r = pid > 0 ? waitpid(pid, NULL, WNOHANG) : -1;
+	pid_t r;
 
+	if (c->fd >= 0)
+		close(c->fd);
+	c->fd = -1;
+	r = c->pid > 0 ? waitpid(c->pid, NULL, WNOHANG) : -1;
 	for (int i = 0; r == 0 && i < REAP_MS; i++) {
 		nanosleep(&moment, NULL);
-		r = waitpid(pid, NULL, WNOHANG);
+		r = waitpid(c->pid, NULL, WNOHANG);
 	}
-	return r != 0;
+	if (r != 0)
+		c->pid = 0;
 }
 
 /* ---- asking ---- */
 
-bool unc_nvml_send(int fd, const struct unc_nvml_request *q)
+bool unc_nvml_send(struct unc_nvml_child *c, struct unc_nvml_request *q)
 {
 	size_t size = offsetof(struct unc_nvml_request, items[q->count]);
 	ssize_t sent;
 
+	q->number = ++c->number;
 	do
-		sent = send(fd, q, size, MSG_NOSIGNAL | MSG_DONTWAIT);
+		sent = send(c->fd, q, size, MSG_NOSIGNAL | MSG_DONTWAIT);
 	while (sent < 0 && errno == EINTR);
 	return sent == (ssize_t)size;
 }
 
-int unc_nvml_receive(int fd, struct unc_nvml_answer *into, uint64_t until_ns)
+int unc_nvml_receive(struct unc_nvml_child *c, uint64_t until_ns)
 {
+	struct unc_nvml_answer *a = &c->answer;
+
 	for (;;) {
-		uint64_t now_ns = unc_nvml_now_ns();
-		struct pollfd ready = {.fd = fd, .events = POLLIN};
+		uint64_t now_ns = unc_now_ns();
+		struct pollfd ready = {.fd = c->fd, .events = POLLIN};
 		int left_ms = now_ns < until_ns ? (int)((until_ns - now_ns + 999999) / 1000000) : 0;
 		int r = poll(&ready, 1, left_ms);
 		ssize_t got;
@@ -165,13 +175,15 @@ int unc_nvml_receive(int fd, struct unc_nvml_answer *into, uint64_t until_ns)
 			return 0;
 		if (r < 0 && errno == EINTR)
 			continue;
-		got = recv(fd, into, sizeof(*into), MSG_DONTWAIT);
+		got = recv(c->fd, a, sizeof(*a), MSG_DONTWAIT);
 		if (got < 0 && (errno == EINTR || errno == EAGAIN))
 			continue;
 		if (got < (ssize_t)offsetof(struct unc_nvml_answer, values) ||
-		    into->count > UNC_NVML_MOST_ITEMS ||
-		    got != (ssize_t)offsetof(struct unc_nvml_answer, values[into->count]))
+		    a->count > UNC_NVML_MOST_ITEMS ||
+		    got != (ssize_t)offsetof(struct unc_nvml_answer, values[a->count]))
 			return -EPIPE;
-		return 1;
+		c->pid = a->pid;
+		if (a->number == c->number)
+			return 1;
 	}
 }

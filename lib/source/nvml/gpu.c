@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "source/nvml/gpu.h"
-#include "machine/pmu.h"
 #include "source/nvml/running.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* The means of GPM are updated by firmware about every 0.1 s. A shorter window has no value, or a
  * wrong one, without an error: measured on H100 and H200 with driver 580. */
@@ -62,12 +58,12 @@ static uint64_t number_of(const struct nvml_field *f)
 static void read_fields(struct gpus *all, struct gpu *g, struct nvml_field *fields, int count,
 			uint64_t *at_ns)
 {
-	uint64_t begin_ns = unc_nvml_now_ns(), end_ns;
+	uint64_t begin_ns = unc_now_ns(), end_ns;
 	int r = all->nvml.fields(g->device, count, fields);
 	struct timespec wall;
 	int64_t ahead_ns;
 
-	end_ns = unc_nvml_now_ns();
+	end_ns = unc_now_ns();
 	clock_gettime(CLOCK_REALTIME, &wall);
 	ahead_ns = (int64_t)wall.tv_sec * 1000000000 + wall.tv_nsec - (int64_t)end_ns;
 	for (int i = 0; i < count; i++) {
@@ -418,12 +414,12 @@ static bool retry(struct gpus *all, struct gpu *g)
 
 uint64_t gpu_retry(struct gpus *all)
 {
-	uint64_t begin_ns = unc_nvml_now_ns(), took_ns;
+	uint64_t begin_ns = unc_now_ns(), took_ns;
 	bool failed = false;
 
 	for (size_t i = 0; i < all->count; i++)
 		failed |= retry(all, &all->items[i]);
-	took_ns = unc_nvml_now_ns() - begin_ns;
+	took_ns = unc_now_ns() - begin_ns;
 	return failed ? RETRY_NS + (uint64_t)((double)took_ns / RETRY_SHARE) : RETRY_NS;
 }
 
@@ -469,7 +465,7 @@ static void read_moved(struct gpus *all, struct gpu *g, bool needed, uint32_t mo
 /* Takes a sample, and adds the means since the one before if this was long enough ago. */
 static void read_gpm(struct gpus *all, struct gpu *g, size_t count, bool pcie)
 {
-	uint64_t begin_ns = unc_nvml_now_ns(), took_ns, at_ns;
+	uint64_t begin_ns = unc_now_ns(), took_ns, at_ns;
 	struct nvml_gpm_request *q = all->gpm;
 	uint32_t moved[PCIE_FIELDS];
 	void *spare;
@@ -478,7 +474,7 @@ static void read_gpm(struct gpus *all, struct gpu *g, size_t count, bool pcie)
 	if (g->sampled && begin_ns - g->sample_ns < WINDOW_NS)
 		return;
 	r = all->nvml.gpm_sample(g->device, g->samples[1]);
-	took_ns = unc_nvml_now_ns() - begin_ns;
+	took_ns = unc_now_ns() - begin_ns;
 	at_ns = begin_ns + took_ns / 2;
 	read_moved(all, g, pcie, moved);
 	q->version = 1;
@@ -579,7 +575,7 @@ void gpu_read(struct gpus *all, struct gpu *g, struct unc_nvml_value *values)
 		} else if (item->asked.field) {
 			read_field(all, item, v);
 		} else {
-			v->at_ns = unc_nvml_now_ns();
+			v->at_ns = unc_now_ns();
 		}
 		v->status = item->status;
 	}

@@ -4,26 +4,21 @@
  * (process.c), which adds up counters that wrap within milliseconds. A GPU or a library that does
  * not answer has no counts, and delays a reading once by ANSWER_NS.
  */
-#include "machine/pmu.h"
 #include "source/nvml/child.h"
 #include "source/nvml/sum.h"
-#include "source/source.h"
-
-#include <unistd.h>
+#include "source/nvml/vendor.h"
 
 /* The library may initialize GPUs for seconds. */
 #define OPEN_NS 10000000000u
 #define ANSWER_NS 250000000u
 #define SECOND_NS UINT64_C(1000000000)
 
-enum { NOT_SUPPORTED = 3, FUNCTION_NOT_FOUND = 13 }; /* the vendor's numbers */
-
 /* In the order of the vendor's numbers, then own ones. */
 static const struct {
 	int status, err;
 	const char *text;
 } reasons[] = {
-	{NOT_SUPPORTED, ENODEV, "the GPU or its driver does not have this count"},
+	{NVML_NOT_SUPPORTED, ENODEV, "the GPU or its driver does not have this count"},
 	{4, EACCES,
 	 "NVIDIA's driver refuses it: root can read it, or all users with the option "
 	 "NVreg_RestrictProfilingToAdminUsers=0 of the module nvidia"},
@@ -33,7 +28,7 @@ static const struct {
 	{9, ENODEV,
 	 "NVIDIA's driver is not loaded, or /dev/nvidiactl and /dev/nvidia0 are not accessible "
 	 "here; nvidia-smi shows the same"},
-	{FUNCTION_NOT_FOUND, ENODEV,
+	{NVML_FUNCTION_NOT_FOUND, ENODEV,
 	 "the installed version of NVIDIA's driver does not have this count"},
 	{15, EIO,
 	 "the GPU is lost: it does not answer on its PCIe link, which its reset or a restart of "
@@ -66,7 +61,7 @@ static const struct {
 /* Whether the GPU or its driver does not have the count at all. */
 static bool is_lacking(int status)
 {
-	return status == NOT_SUPPORTED || status == FUNCTION_NOT_FOUND;
+	return status == NVML_NOT_SUPPORTED || status == NVML_FUNCTION_NOT_FOUND;
 }
 
 struct counter {
@@ -89,17 +84,14 @@ struct nvml_source {
 	struct unc_source base; /* must be the first member: the pointer is cast */
 	struct counter *counters;
 	size_t count;
-	int fd; /* of the process; -1: it has ended */
+	struct unc_nvml_child child;
 	enum state state;
 	const char *silent; /* why there was no answer */
 	const char *gone;   /* why there is no process; NULL: it has ended */
 	uint64_t since_ns, started_ns, ended_ns;
-	int pid;         /* of the process, also after its end; 0: unknown, or waited for */
-	size_t pause;    /* after its latest end, of pauses[] */
-	uint32_t number; /* of the latest request */
-	struct unc_nvml_request *open, *read;
-	struct unc_nvml_answer *answer;
-	const struct unc_device_read **ways; /* of each item, before one is selected */
+	size_t pause; /* after its latest end, of pauses[] */
+	struct unc_nvml_request open, read;
+	const struct unc_device_read *ways[UNC_NVML_MOST_ITEMS]; /* before one is selected */
 };
 
 /* A process that has ended is started again after a time, which is longer each time if it has not
@@ -136,33 +128,7 @@ const char *unc_nvml_reason(int status, int *err)
 	return "NVIDIA's library failed; nvidia-smi may show why";
 }
 
-/* ---- asking ---- */
-
-static bool ask(struct nvml_source *s, struct unc_nvml_request *q)
-{
-	q->number = ++s->number;
-	return s->fd >= 0 && unc_nvml_send(s->fd, q);
-}
-
-/* Receives the answer to the latest request. 1; 0: it is late; -EPIPE. */
-static int wait_for(struct nvml_source *s, uint64_t until_ns)
-{
-	int r;
-
-	do {
-		r = unc_nvml_receive(s->fd, s->answer, until_ns);
-		s->pid = r > 0 ? s->answer->pid : s->pid;
-	} while (r > 0 && s->answer->number != s->number);
-	return r;
-}
-
-static void leave(struct nvml_source *s)
-{
-	if (s->fd >= 0)
-		close(s->fd);
-	s->fd = -1;
-	s->pid = unc_nvml_reap(s->pid) ? 0 : s->pid;
-}
+/* ---- opening ---- */
 
 /* The process has failed: the next one is started after a while. Why there is none. */
 static const char *give_up(struct nvml_source *s, const char *gone)
@@ -173,26 +139,32 @@ static const char *give_up(struct nvml_source *s, const char *gone)
 	s->pause = lived || !s->ended_ns ? 0 : s->pause + (s->pause < PAUSES - 1);
 	s->ended_ns = now_ns;
 	s->gone = gone;
-	leave(s);
+	unc_nvml_leave(&s->child);
 	return gone ? gone : pauses[s->pause].text;
 }
-
-/* ---- opening ---- */
 
 static int open_process(struct nvml_source *s, struct unc_error *e)
 {
 	s->started_ns = unc_now_ns();
-	s->fd = unc_nvml_start(e);
-	return s->fd < 0 ? s->fd : 0;
+	return unc_nvml_start(&s->child, e);
+}
+
+/* Sends a request and waits for its answer: as unc_nvml_receive(). */
+static int ask(struct nvml_source *s, struct unc_nvml_request *q, uint64_t wait_ns)
+{
+	if (!unc_nvml_send(&s->child, q))
+		return -EPIPE;
+	return unc_nvml_receive(&s->child, unc_now_ns() + wait_ns);
 }
 
 /* Sends the items and waits for their states. A negative errno with a sentence: there are none. */
 static int probe(struct nvml_source *s, uint32_t verb, struct unc_error *e)
 {
+	const struct unc_nvml_answer *a = &s->child.answer;
 	int r, err;
 
-	s->open->verb = verb;
-	r = ask(s, s->open) ? wait_for(s, unc_now_ns() + OPEN_NS) : -EPIPE;
+	s->open.verb = verb;
+	r = ask(s, &s->open, OPEN_NS);
 	if (r == 0)
 		return unc_fail(e, ETIMEDOUT,
 				"NVIDIA's library did not answer within 10 s; does nvidia-smi?");
@@ -200,16 +172,16 @@ static int probe(struct nvml_source *s, uint32_t verb, struct unc_error *e)
 		return unc_fail(e, EIO,
 				"%s ended at once: NVIDIA's library failed; does nvidia-smi work?",
 				UNC_NVML_PROGRAM);
-	if (s->answer->status == UNC_NVML_OK)
-		return s->answer->count == s->open->count
+	if (a->status == UNC_NVML_OK)
+		return a->count == s->open.count
 			       ? 0
 			       : unc_fail(e, EPROTO, "%s is of another version", UNC_NVML_PROGRAM);
-	if (s->answer->status == UNC_NVML_NO_LIBRARY)
+	if (a->status == UNC_NVML_NO_LIBRARY)
 		return unc_fail(e, ENODEV,
 				"libnvidia-ml.so.1, which is a part of NVIDIA's driver, cannot be "
 				"loaded: %.*s",
-				(int)sizeof(s->answer->text) - 1, s->answer->text);
-	unc_fail(e, EIO, "%s", unc_nvml_reason(s->answer->status, &err));
+				(int)sizeof(a->text) - 1, a->text);
+	unc_fail(e, EIO, "%s", unc_nvml_reason(a->status, &err));
 	return -err;
 }
 
@@ -236,7 +208,7 @@ static uint64_t packet_size(const struct unc_root *root, const char *pci)
 static void add_item(struct nvml_source *s, const char *pci, const struct unc_device_read *read,
 		     int link)
 {
-	struct unc_nvml_request *q = s->open;
+	struct unc_nvml_request *q = &s->open;
 	struct unc_nvml_item *item = &q->items[q->count];
 	unsigned gpm =
 		link < 0 || !read->first_link ? read->gpm : read->first_link + 2 * (unsigned)link;
@@ -254,7 +226,7 @@ static void add_item(struct nvml_source *s, const char *pci, const struct unc_de
 static int add_items(struct nvml_source *s, struct counter *c, const char *pci, int link,
 		     struct unc_error *e)
 {
-	c->item = s->open->count;
+	c->item = s->open.count;
 	for (int wanted = 1; wanted >= 0; wanted--)
 		for (size_t i = 0; i < c->event->read_count; i++) {
 			const struct unc_device_read *read = &c->event->reads[i];
@@ -262,12 +234,12 @@ static int add_items(struct nvml_source *s, struct counter *c, const char *pci, 
 			if ((read->cheap == s->base.cheap) != wanted ||
 			    (link >= 0 && !unc_device_read_has_links(read)))
 				continue;
-			if (s->open->count == UNC_NVML_MOST_ITEMS)
+			if (s->open.count == UNC_NVML_MOST_ITEMS)
 				return unc_fail(e, E2BIG, "more than %d counts of GPUs",
 						UNC_NVML_MOST_ITEMS);
 			add_item(s, pci, read, link);
 		}
-	c->items = s->open->count - c->item;
+	c->items = s->open.count - c->item;
 	return 0;
 }
 
@@ -308,8 +280,8 @@ static int begin_counter(struct nvml_source *s, struct counter *c, struct uncore
 /* Selects the first way that the GPU has. The items become the selected ones. */
 static int choose(struct nvml_source *s, struct uncore_counter *plan, struct unc_error *e)
 {
-	const struct unc_nvml_answer *a = s->answer;
-	struct unc_nvml_request *q = s->open;
+	const struct unc_nvml_answer *a = &s->child.answer;
+	struct unc_nvml_request *q = &s->open;
 	uint32_t count = 0;
 	int r = 0, err = 0;
 
@@ -358,29 +330,25 @@ static int nvml_open(struct unc_source *source, struct uncore_counter *counters,
 	int r = 0;
 
 	(void)notes;
-	s->fd = -1;
+	s->child.fd = -1;
 	if (!unc_root_is_live(s->base.root) && !s->base.any_root)
 		return unc_fail(e, EOPNOTSUPP,
 				"GPUs can be counted on the running machine only, not on one that "
 				"is a directory or a snapshot");
 	s->counters = calloc(count + 1, sizeof(*s->counters));
-	s->open = calloc(1, sizeof(*s->open));
-	s->read = calloc(1, sizeof(*s->read));
-	s->answer = calloc(1, sizeof(*s->answer));
-	s->ways = calloc(UNC_NVML_MOST_ITEMS, sizeof(*s->ways));
-	if (!s->counters || !s->open || !s->read || !s->answer || !s->ways)
+	if (!s->counters)
 		return unc_nomem(e);
-	s->read->verb = UNC_NVML_READ;
+	s->read.verb = UNC_NVML_READ;
 	for (; r == 0 && s->count < count; s->count++)
 		r = begin_counter(s, &s->counters[s->count], &counters[s->count], e);
-	if (r < 0 || !s->open->count)
+	if (r < 0 || !s->open.count)
 		return r;
 	r = open_process(s, e);
 	if (r == 0)
 		r = probe(s, UNC_NVML_PROBE, e);
 	if (r == 0)
 		r = choose(s, counters, e);
-	if (r == 0 && s->open->count)
+	if (r == 0 && s->open.count)
 		r = probe(s, UNC_NVML_OPEN, e);
 	return r;
 }
@@ -401,35 +369,36 @@ static void start_again(struct nvml_source *s)
 
 	if (unc_now_ns() - s->ended_ns < pauses[s->pause].ns)
 		return;
-	leave(s); /* the one before may not have been waited for */
+	unc_nvml_leave(&s->child); /* the one before may not have been waited for */
 	s->state = STARTING;
 	s->silent = silent_open;
-	if (open_process(s, &why) < 0 || !ask(s, s->open))
+	if (open_process(s, &why) < 0 || !unc_nvml_send(&s->child, &s->open))
 		give_up(s, s->gone);
 }
 
 /* Gets the values of all items. NULL, or why there are none. */
 static const char *get_values(struct nvml_source *s)
 {
+	const struct unc_nvml_answer *a = &s->child.answer;
 	int r = 1, err;
 
-	if (s->fd < 0)
+	if (s->child.fd < 0)
 		start_again(s);
-	if (s->fd < 0)
+	if (s->child.fd < 0)
 		return s->gone ? s->gone : pauses[s->pause].text;
 	if (s->state != IDLE)
-		r = wait_for(s, 0);
+		r = unc_nvml_receive(&s->child, 0);
 	if (r == 0)
 		return s->silent;
-	if (r > 0 && s->state == STARTING && s->answer->status != UNC_NVML_OK)
-		return give_up(s, unc_nvml_reason(s->answer->status, &err));
+	if (r > 0 && s->state == STARTING && a->status != UNC_NVML_OK)
+		return give_up(s, unc_nvml_reason(a->status, &err));
 	s->state = WAITING;
 	s->silent = silent_read;
 	if (r > 0)
-		r = ask(s, s->read) ? wait_for(s, unc_now_ns() + ANSWER_NS) : -EPIPE;
+		r = ask(s, &s->read, ANSWER_NS);
 	if (r == 0)
 		return silent_read;
-	if (r > 0 && s->answer->count != s->open->count)
+	if (r > 0 && a->count != s->open.count)
 		r = -EPIPE;
 	if (r < 0)
 		return give_up(s, NULL);
@@ -459,7 +428,7 @@ static void explain_late(struct counter *c, const struct unc_nvml_value *v)
 static void read_counter(const struct nvml_source *s, struct counter *c, const char *silent,
 			 uint64_t now_ns, struct uncore_reading *into)
 {
-	const struct unc_nvml_value *v = &s->answer->values[c->item];
+	const struct unc_nvml_value *v = &s->child.answer.values[c->item];
 	int err;
 
 	*into = (struct uncore_reading){.lost = !c->read, .at_ns = now_ns};
@@ -505,7 +474,7 @@ static int nvml_read(struct unc_source *source, struct uncore_reading *into, uin
 
 	(void)e;
 	*now_ns = unc_now_ns();
-	silent = s->open->count ? get_values(s) : NULL;
+	silent = s->open.count ? get_values(s) : NULL;
 	for (size_t i = 0; i < s->count; i++)
 		read_counter(s, &s->counters[i], silent, *now_ns, &into[i]);
 	return 0;
@@ -517,12 +486,8 @@ static void nvml_close(struct unc_source *source)
 
 	if (!source)
 		return;
-	leave(s);
+	unc_nvml_leave(&s->child);
 	free(s->counters);
-	free(s->open);
-	free(s->read);
-	free(s->answer);
-	free(s->ways);
 	free(s);
 }
 

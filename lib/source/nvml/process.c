@@ -7,11 +7,7 @@
  */
 #include "source/nvml/gpu.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <linux/capability.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -56,7 +52,7 @@ static uint64_t poll_period_ns(struct process *p)
 static void *poll_counters(void *context)
 {
 	struct process *p = context;
-	uint64_t next_ns = unc_nvml_now_ns();
+	uint64_t next_ns = unc_now_ns();
 
 	for (;;) {
 		struct timespec at;
@@ -64,7 +60,7 @@ static void *poll_counters(void *context)
 
 		for (size_t i = 0; i < p->gpus.count; i++)
 			gpu_poll(&p->gpus, &p->gpus.items[i]);
-		now_ns = unc_nvml_now_ns();
+		now_ns = unc_now_ns();
 		next_ns += poll_period_ns(p);
 		next_ns = next_ns > now_ns ? next_ns : now_ns;
 		at = (struct timespec){.tv_sec = (time_t)(next_ns / 1000000000u),
@@ -93,7 +89,7 @@ static void open_items(struct process *p)
 	if (!first)
 		return;
 	p->gpus.open_count = q->count;
-	p->retry_ns = unc_nvml_now_ns();
+	p->retry_ns = unc_now_ns();
 	if (poll_period_ns(p) && pthread_create(&thread, NULL, poll_counters, p) == 0)
 		pthread_detach(thread);
 }
@@ -168,8 +164,8 @@ static void *answer_all(void *context)
 		if (take_request(p))
 			answer(p);
 		/* Programs that read all the time leave no time without a request. */
-		if (p->retry_ns && unc_nvml_now_ns() >= p->retry_ns)
-			p->retry_ns = gpu_retry(&p->gpus) + unc_nvml_now_ns();
+		if (p->retry_ns && unc_now_ns() >= p->retry_ns)
+			p->retry_ns = gpu_retry(&p->gpus) + unc_now_ns();
 	}
 	return NULL;
 }

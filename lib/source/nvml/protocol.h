@@ -6,9 +6,7 @@
 #ifndef UNC_NVML_PROTOCOL_H
 #define UNC_NVML_PROTOCOL_H
 
-#include <stdbool.h>
-#include <stdint.h>
-#include <time.h>
+#include "source/source.h"
 
 #define UNC_NVML_PROGRAM "uncore-nvml"
 /* The descriptor of the process's end of the socket. */
@@ -90,15 +88,6 @@ struct unc_nvml_answer {
 
 _Static_assert(sizeof(struct unc_nvml_process) <= sizeof(struct unc_nvml_value),
 	       "packets have the size of values");
-
-/* CLOCK_MONOTONIC. */
-static inline uint64_t unc_nvml_now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 /* What `uncore-nvml` does. The command calls it if it is started with this name. */
 int unc_nvml_main(int argc, char **argv);
