@@ -139,6 +139,23 @@ int unc_add(void *array, size_t *count, const void *entry, size_t size)
 	return added ? memcpy(added, entry, size), 0 : -ENOMEM;
 }
 
+size_t unc_count_up_to(const void *items, size_t count, size_t size, uint64_t key)
+{
+	size_t low = 0, high = count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		uint64_t at;
+
+		memcpy(&at, (const char *)items + middle * size, sizeof(at));
+		if (at <= key)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
 uint64_t unc_seed(void)
 {
 	struct timespec now = {0};

@@ -79,6 +79,10 @@ void unc_text_finish(struct unc_text *t);
  * out of memory. */
 void *unc_append(void *array, size_t *count, size_t size);
 
+/* How many entries of an array are not above the key. Each has `size` bytes and begins with a
+ * uint64_t, by which they ascend. */
+size_t unc_count_up_to(const void *items, size_t count, size_t size, uint64_t key);
+
 /* A hash of the bytes, from another one or unc_seed() on: FNV-1a. */
 static inline uint64_t unc_hash_from(uint64_t h, const void *bytes, size_t size)
 {

@@ -32,20 +32,11 @@ static void link_event(struct unc_past *items, size_t i)
 
 int unc_history_add(struct unc_history *h, const struct unc_past *event)
 {
-	struct unc_past *items = h->items;
-	size_t room = h->room ? 2 * h->room : 4;
-
-	if (h->count == h->room) {
-		items = realloc(items, room * sizeof(*items));
-		if (!items)
-			return -ENOMEM;
-		h->items = items;
-		h->room = room;
-	}
-	items[h->count] = *event;
-	items[h->count].order = (uint32_t)h->count;
-	h->unsorted = h->unsorted || (h->count && items[h->count - 1].time > event->time);
-	link_event(items, h->count++);
+	h->unsorted = h->unsorted || (h->count && h->items[h->count - 1].time > event->time);
+	if (UNC_ADD(&h->items, &h->count, event) < 0)
+		return -ENOMEM;
+	h->items[h->count - 1].order = (uint32_t)h->count - 1;
+	link_event(h->items, h->count - 1);
 	return 0;
 }
 
@@ -79,20 +70,9 @@ static int compare_addresses(const void *a, const void *b)
 	return *x < *y ? -1 : *x > *y;
 }
 
-/* The number of bounds that are not above the address. */
 static size_t bounds_up_to(const struct unc_history *h, uint64_t address)
 {
-	size_t low = 0, high = h->bound_count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (h->bounds[middle] <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return unc_count_up_to(h->bounds, h->bound_count, sizeof(*h->bounds), address);
 }
 
 /* Without `lists`: counts in `firsts` how many events each node has, one place ahead. Then fills
@@ -187,22 +167,6 @@ static size_t last_in_index(const struct unc_history *h, uint64_t address, size_
 
 /* ---- questions ---- */
 
-/* How many events are not later. */
-static size_t events_up_to(const struct unc_history *h, uint64_t time)
-{
-	size_t low = 0, high = h->count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (h->items[middle].time <= time)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
 static const struct unc_past *find_map(struct unc_history *h, size_t count, uint64_t address)
 {
 	size_t ended = h->items[count - 1].ended, found, i = count;
@@ -229,13 +193,26 @@ const struct unc_past *unc_history_find(struct unc_history *h, uint64_t time,
 
 	if (h->unsorted)
 		sort(h);
-	count = events_up_to(h, time);
+	count = unc_count_up_to(h->items, h->count, sizeof(*h->items), time);
 	if (count == 0)
 		return NULL;
 	if (address)
 		return find_map(h, count, *address);
 	named = h->items[count - 1].named;
 	return named ? &h->items[named - 1] : NULL;
+}
+
+void unc_history_trim(struct unc_history *h)
+{
+	if (h->unsorted)
+		sort(h);
+	drop_index(h);
+	if (h->count == 0)
+		return;
+	h->items[0] = h->items[h->count - 1];
+	h->items[0].order = 0;
+	link_event(h->items, 0);
+	h->count = 1;
 }
 
 void unc_history_finish(struct unc_history *h)

@@ -363,20 +363,12 @@ bool unc_symbols_address(const struct unc_symbols *s, uint64_t offset, uint64_t 
 
 const struct unc_symbol *unc_symbols_find(const struct unc_symbols *s, uint64_t address)
 {
-	size_t low = 0, high = s->count;
+	size_t count = unc_count_up_to(s->items, s->count, sizeof(*s->items), address);
 	const struct unc_symbol *found;
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (s->items[middle].start <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low == 0)
+	if (count == 0)
 		return NULL;
-	found = &s->items[low - 1];
+	found = &s->items[count - 1];
 	return address - found->start < found->size ? found : NULL;
 }
 

@@ -4,41 +4,13 @@
 
 /* ---- switches ---- */
 
-static struct unc_trace_cpu *make_cpu(struct unc_trace *t, uint32_t cpu)
-{
-	while (t->cpu_count <= cpu)
-		if (!unc_append(&t->cpus, &t->cpu_count, sizeof(*t->cpus)))
-			return NULL;
-	return &t->cpus[cpu];
-}
-
-static int add_switch(struct unc_trace *t, struct unc_trace_cpu *c, const struct unc_switch *one)
-{
-	size_t room = c->room ? 2 * c->room : 64;
-
-	if (c->count == c->room) {
-		struct unc_switch *items = realloc(c->items, room * sizeof(*items));
-
-		if (!items)
-			return -ENOMEM;
-		c->items = items;
-		c->room = room;
-	}
-	c->items[c->count] = *one;
-	c->items[c->count].order = (uint32_t)c->count;
-	c->unsorted = c->unsorted || (c->count && c->items[c->count - 1].time > one->time);
-	c->count++;
-	t->switches++;
-	return 0;
-}
-
 int unc_trace_switch(struct unc_trace *t, const struct perf_event_header *h, const char *payload,
 		     const int task[2], uint64_t time, uint32_t cpu)
 {
-	struct unc_switch one = {.time = time, .pid = task[0], .tid = task[1]};
+	struct unc_past one = {
+		.time = time, .kind = UNC_PAST_SWITCH, .runs = {.pid = task[0], .tid = task[1]}};
 	bool out = h->misc & PERF_RECORD_MISC_SWITCH_OUT;
 	bool wide = h->type == PERF_RECORD_SWITCH_CPU_WIDE;
-	struct unc_trace_cpu *c;
 	int other[2] = {-1, -1};
 
 	if (h->type != PERF_RECORD_SWITCH && !wide && h->type != PERF_RECORD_ITRACE_START)
@@ -49,74 +21,39 @@ int unc_trace_switch(struct unc_trace *t, const struct perf_event_header *h, con
 		memcpy(other, payload, sizeof(other));
 	/* A record ends with the task that leaves or, after a switch to it, the one that runs. */
 	if (out || h->type == PERF_RECORD_ITRACE_START) {
-		one.pid = other[0];
-		one.tid = other[1];
+		one.runs.pid = other[0];
+		one.runs.tid = other[1];
 	}
-	c = make_cpu(t, cpu);
-	if (!c)
-		return -ENOMEM;
-	return add_switch(t, c, &one);
-}
-
-static int compare_switches(const void *a, const void *b)
-{
-	const struct unc_switch *x = a, *y = b;
-
-	if (x->time != y->time)
-		return x->time < y->time ? -1 : 1;
-	return x->order < y->order ? -1 : x->order > y->order;
-}
-
-static void sort(struct unc_trace_cpu *c)
-{
-	if (!c->unsorted)
-		return;
-	qsort(c->items, c->count, sizeof(*c->items), compare_switches);
-	for (size_t i = 0; i < c->count; i++)
-		c->items[i].order = (uint32_t)i;
-	c->unsorted = false;
+	while (t->cpu_count <= cpu)
+		if (!unc_append(&t->cpus, &t->cpu_count, sizeof(*t->cpus)))
+			return -ENOMEM;
+	t->switches++;
+	return unc_history_add(&t->cpus[cpu], &one);
 }
 
 /* Who ran; NULL: not known. */
-static const struct unc_switch *find(struct unc_trace *t, uint32_t cpu, uint64_t time)
+static const struct unc_past *find(struct unc_trace *t, uint32_t cpu, uint64_t time)
 {
-	struct unc_trace_cpu *c = cpu < t->cpu_count ? &t->cpus[cpu] : NULL;
-	size_t low = 0, high = c ? c->count : 0;
+	const struct unc_past *ran = NULL;
 
-	if (!c || !t->switched || time == UINT64_MAX)
-		return NULL;
-	sort(c);
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (c->items[middle].time <= time)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low && c->items[low - 1].tid >= 0 ? &c->items[low - 1] : NULL;
+	if (cpu < t->cpu_count && t->switched && time != UINT64_MAX)
+		ran = unc_history_find(&t->cpus[cpu], time, NULL);
+	return ran && ran->runs.tid >= 0 ? ran : NULL;
 }
 
 void unc_trace_trim(struct unc_trace *t)
 {
 	t->switches = 0;
 	for (size_t i = 0; i < t->cpu_count; i++) {
-		struct unc_trace_cpu *c = &t->cpus[i];
-
-		sort(c);
-		if (c->count == 0)
-			continue;
-		c->items[0] = c->items[c->count - 1];
-		c->items[0].order = 0;
-		c->count = 1;
-		t->switches++;
+		unc_history_trim(&t->cpus[i]);
+		t->switches += t->cpus[i].count;
 	}
 }
 
 void unc_trace_finish(struct unc_trace *t)
 {
 	for (size_t i = 0; i < t->cpu_count; i++)
-		free(t->cpus[i].items);
+		unc_history_finish(&t->cpus[i]);
 	free(t->cpus);
 }
 
@@ -134,15 +71,15 @@ void unc_trace_place(struct unc_trace *t, struct unc_tasks *tasks, uint32_t cpu,
 		     struct unc_spe_record *r)
 {
 	struct unc_load *load = &r->of;
-	const struct unc_switch *ran;
+	const struct unc_past *ran;
 
 	load->time = r->timed && t->clock.mult ? time_of(&t->clock, load->time) : UINT64_MAX;
-	ran = cpu == UNC_TRACE_NO_CPU ? NULL : find(t, cpu, load->time);
+	ran = find(t, cpu, load->time);
 	/* A packet is of the record itself; a switch, of about its time. */
 	if (!r->context)
-		load->tid = ran ? ran->tid : cpu == UNC_TRACE_NO_CPU ? tid : -1;
-	if (ran && ran->tid == load->tid)
-		load->pid = ran->pid;
+		load->tid = ran ? ran->runs.tid : cpu == UNC_TRACE_NO_CPU ? tid : -1;
+	if (ran && ran->runs.tid == load->tid)
+		load->pid = ran->runs.pid;
 	else if (tasks && load->tid >= 0)
 		load->pid = unc_tasks_process(tasks, load->tid);
 	if (load->pid >= 0)

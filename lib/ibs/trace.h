@@ -21,15 +21,7 @@ struct unc_clock {
 
 struct unc_trace {
 	struct unc_clock clock;
-	struct unc_trace_cpu {
-		struct unc_switch {
-			uint64_t time;
-			uint32_t order;
-			int pid, tid; /* -1: not known */
-		} * items;            /* in the order of time, when it is asked for */
-		size_t count, room;
-		bool unsorted;
-	} * cpus;
+	struct unc_history *cpus; /* which tasks ran on each */
 	size_t cpu_count, switches;
 	/* Set by the caller: all switches are recorded, not only who ran at first. */
 	bool switched;
