@@ -458,9 +458,13 @@ int uncore_monitor_start(struct uncore_monitor *m)
 		return unc_fail(e, EBUSY, "the monitor is not open");
 	if (m->state > UNC_MONITOR_OPEN)
 		return unc_fail(e, EBUSY, "the monitor was started already");
-	for (size_t p = 0; r == 0 && p < m->part_count; p++)
-		if (m->parts[p].source->ops->enable)
-			r = m->parts[p].source->ops->enable(m->parts[p].source, e);
+	for (size_t p = 0; r == 0 && p < m->part_count; p++) {
+		struct unc_source *source = m->parts[p].source;
+
+		source->since_ns = unc_now_ns();
+		if (source->ops->enable)
+			r = source->ops->enable(source, e);
+	}
 	if (r == 0)
 		r = read_counters(m, m->previous, &m->begin, e);
 	if (r < 0)

@@ -65,8 +65,7 @@ static int replay_read(struct unc_source *source, struct uncore_reading *into, u
 
 static void replay_close(struct unc_source *source)
 {
-	if (source)
-		free(((struct replay_source *)source)->into);
+	free(((struct replay_source *)source)->into);
 	free(source);
 }
 

@@ -60,7 +60,7 @@ struct unc_source_ops {
 	 * are borrowed until close. */
 	int (*open)(struct unc_source *s, struct uncore_counter *counters, size_t count,
 		    struct unc_names *notes, struct unc_error *e);
-	/* NULL: nothing has to be enabled or disabled, since the source always counts. */
+	/* NULL: nothing has to be enabled or disabled. */
 	int (*enable)(struct unc_source *s, struct unc_error *e);
 	int (*disable)(struct unc_source *s, struct unc_error *e);
 	/* One reading for each counter, in the order of the plan. *now_ns is the time of the
@@ -75,7 +75,7 @@ struct unc_source_ops {
 	 * remains if its counter then moves within a few milliseconds. NULL: the source cannot
 	 * restart. */
 	void (*restart)(struct unc_source *s, bool *marks);
-	void (*close)(struct unc_source *s); /* frees s; accepts NULL and half-opened */
+	void (*close)(struct unc_source *s); /* frees s; also half-opened */
 };
 
 struct unc_sim;  /* a parsed simulation; the machine owns it */
@@ -92,6 +92,7 @@ struct unc_source {
 	bool any_root; /* files are read below any directory, not only those of this machine */
 	bool cheap;    /* devices are read in the way that costs least */
 	const struct uncore_replay *replay;
+	uint64_t since_ns; /* when it was started, before it is enabled */
 	/* Set by open and read: */
 	bool own_time;    /* its readings have times of their own, not those of a clock */
 	uint64_t wall_ns; /* the wall-clock time of the latest reading, if own_time */

@@ -541,7 +541,6 @@ static void empty_plans_and_early_close(void **state)
 	assert_int_equal(f->source->ops->disable(f->source, &f->e), 0);
 	f->source->ops->close(f->source);
 	assert_int_equal(new_source(f), 0);
-	f->source->ops->close(NULL);
 }
 
 static void pinned_and_exclusive_count_by_themselves(void **state)

@@ -62,7 +62,6 @@ struct files_source {
 	size_t count;
 	struct file *files;
 	size_t file_count;
-	uint64_t since_ns;
 	/* The device whose version was read last: its counters are adjacent. */
 	const struct uncore_pmu *known;
 	char version[64];
@@ -315,13 +314,6 @@ static int files_open(struct unc_source *source, struct uncore_counter *counters
 	return r;
 }
 
-static int files_enable(struct unc_source *source, struct unc_error *e)
-{
-	(void)e;
-	((struct files_source *)source)->since_ns = unc_now_ns();
-	return 0;
-}
-
 /* ---- reading ---- */
 
 static const char *explain_failure(int err)
@@ -507,7 +499,7 @@ static void read_counter(const struct files_source *s, const struct counter *c,
 		into->at_ns = f->at_ns;
 		into->took_ns += f->took_ns;
 	}
-	into->enabled_ns = into->running_ns = into->at_ns - s->since_ns;
+	into->enabled_ns = into->running_ns = into->at_ns - s->base.since_ns;
 	if (!into->lost && c->other_files) {
 		into->wrapped = true;
 		into->why = "a part of the device was attached or detached in it, such as an NVMe "
@@ -544,8 +536,6 @@ static void files_close(struct unc_source *source)
 {
 	struct files_source *s = (struct files_source *)source;
 
-	if (!source)
-		return;
 	for (size_t i = 0; i < s->count; i++)
 		free(s->counters[i].files);
 	for (size_t i = 0; i < s->file_count; i++) {
@@ -563,7 +553,6 @@ static void files_close(struct unc_source *source)
 const struct unc_source_ops unc_source_files = {
 	.size = sizeof(struct files_source),
 	.open = files_open,
-	.enable = files_enable,
 	.read = files_read,
 	.close = files_close,
 };

@@ -13,24 +13,26 @@
 #define SLOW_NS 100000u      /* a call that takes this much longer than the shortest ones is slow */
 #define REOPEN_NS 100000000u /* time between two attempts to open groups again */
 
+/* What is kept of a counter with a descriptor. */
+struct counter {
+	struct uncore_reading last;          /* the last one that did not fail */
+	struct uncore_reading before_reopen; /* `last` when its group was opened again */
+	uint64_t restarted;                  /* the count after the latest restart */
+	struct unc_adding added;             /* if its group is read twice */
+};
+
 struct kernel_source {
 	struct unc_source base; /* must be the first member: the pointer is cast */
 	struct unc_kernel_env env;
 	struct unc_opener opener;
-	const struct uncore_counter *counters; /* the plan's, borrowed from open to close */
+	const struct uncore_counter *plan; /* borrowed from open to close */
+	struct counter *counters;
 	size_t count;
 	struct unc_groups groups;
 	uint64_t *words; /* the buffers of the groups */
 	struct unc_readers *readers;
-	/* For each counter with a descriptor: its last reading that did not fail. */
-	struct uncore_reading *last;
-	struct uncore_reading
-		*before_reopen;   /* `last` when the group was opened again; 0 before that */
-	uint64_t *restarted;      /* the count after the latest restart */
-	struct unc_adding *added; /* for counters of groups that are read twice */
-	uint64_t tried_ns;        /* the time of the latest attempt to open groups again */
+	uint64_t tried_ns; /* the time of the latest attempt to open groups again */
 	bool counting;
-
 	struct unc_names *notes; /* used during open only */
 };
 
@@ -151,8 +153,8 @@ static void put_readings(struct kernel_source *k, const struct unc_group *g,
 	size_t member = HEADER_WORDS;
 
 	for (size_t i = g->first; i < g->end; i++) {
-		const struct uncore_reading *before_reopen = &k->before_reopen[i];
-		struct uncore_reading reading = k->last[i];
+		struct counter *c = &k->counters[i];
+		struct uncore_reading reading = c->last;
 		uint64_t value;
 
 		if (k->groups.shares[i] != UNC_SHARES_NONE)
@@ -162,15 +164,17 @@ static void put_readings(struct kernel_source *k, const struct unc_group *g,
 		if (!g->lost) {
 			value = g->words[member];
 			if (g->again)
-				value = unc_adding_take(&k->added[i], value, g->again[member]);
+				value = unc_adding_take(&c->added, value, g->again[member]);
 			member++;
 			reading = (struct uncore_reading){
-				.raw = before_reopen->raw + value,
-				.enabled_ns = before_reopen->enabled_ns + not_negative(g->words[1]),
-				.running_ns = before_reopen->running_ns + not_negative(g->words[2]),
+				.raw = c->before_reopen.raw + value,
+				.enabled_ns =
+					c->before_reopen.enabled_ns + not_negative(g->words[1]),
+				.running_ns =
+					c->before_reopen.running_ns + not_negative(g->words[2]),
 				.uncertain_ns = g->took_ns,
 			};
-			k->last[i] = reading;
+			c->last = reading;
 		} else if (reading.enabled_ns == 0 || g->modifiers & UNC_MOD_PINNED) {
 			continue;
 		}
@@ -201,13 +205,13 @@ static void reopen(struct kernel_source *k, struct unc_group *g, struct uncore_r
 		   uint64_t now_ns)
 {
 	uint32_t type;
-	int cpu = unc_kernel_cpu_now(&k->env, &k->counters[g->first], &type);
+	int cpu = unc_kernel_cpu_now(&k->env, &k->plan[g->first], &type);
 
-	if (cpu < 0 || unc_groups_reopen(&k->groups, g, k->counters, cpu, type, &k->opener) < 0)
+	if (cpu < 0 || unc_groups_reopen(&k->groups, g, k->plan, cpu, type, &k->opener) < 0)
 		return;
 	for (size_t i = g->first; i < g->end; i++) {
-		k->before_reopen[i] = k->last[i];
-		k->added[i] = (struct unc_adding){0};
+		k->counters[i].before_reopen = k->counters[i].last;
+		k->counters[i].added = (struct unc_adding){0};
 		into[i].at_ns = now_ns;
 	}
 	g->enabled_ns = 0;
@@ -261,20 +265,17 @@ static int kernel_open(struct unc_source *s, struct uncore_counter *counters, si
 	k->opener = (struct unc_opener){opener_open, opener_close, opener_runs, opener_why, k};
 	k->notes = notes;
 	k->count = count;
-	k->counters = counters;
+	k->plan = counters;
 	for (size_t i = 0; i < count; i++)
 		counters[i].width = 64;
 	ret = unc_groups_open(&k->groups, counters, count, &k->opener, notes, e);
 	if (ret < 0)
 		return ret;
 	k->words = calloc(2 * (HEADER_WORDS * k->groups.count + count + 1), sizeof(*k->words));
-	k->last = calloc(count + 1, sizeof(*k->last));
-	k->before_reopen = calloc(count + 1, sizeof(*k->before_reopen));
-	k->added = calloc(count + 1, sizeof(*k->added));
-	k->restarted = calloc(count + 1, sizeof(*k->restarted));
+	k->counters = calloc(count + 1, sizeof(*k->counters));
 	cpus = calloc(k->groups.count + 1, sizeof(*cpus));
 	ret = -ENOMEM;
-	if (k->words && k->last && k->before_reopen && k->added && k->restarted && cpus) {
+	if (k->words && k->counters && cpus) {
 		words = k->words;
 		for (size_t i = 0; i < k->groups.count; i++) {
 			struct unc_group *g = &k->groups.items[i];
@@ -312,7 +313,7 @@ static int start_or_stop(struct unc_source *s, bool counting, struct unc_error *
 			err = errno;
 	}
 	if (err != 0 && done == 0)
-		unc_kernel_why(&k->env, &k->counters[k->groups.items[0].first], -err, e);
+		unc_kernel_why(&k->env, &k->plan[k->groups.items[0].first], -err, e);
 	return done != 0 ? 0 : -err;
 }
 
@@ -343,7 +344,8 @@ static size_t unmark_idle(struct kernel_source *k, size_t group, bool *marks, bo
 
 	read_group(k, group);
 	for (size_t i = g->first, member = HEADER_WORDS; i < g->end; i++) {
-		bool moved = k->groups.fds[i] >= 0 && g->words[member++] != k->restarted[i];
+		bool moved =
+			k->groups.fds[i] >= 0 && g->words[member++] != k->counters[i].restarted;
 
 		idle += marks[i] && !moved;
 		marks[i] = marks[i] && (moved || !last);
@@ -367,7 +369,7 @@ static void kernel_restart(struct unc_source *s, bool *marks)
 		ioctl(g->leader, PERF_EVENT_IOC_ENABLE, 0);
 		read_group(k, i);
 		for (size_t c = g->first, member = HEADER_WORDS; c < g->end; c++)
-			k->restarted[c] = k->groups.fds[c] < 0 ? 0 : g->words[member++];
+			k->counters[c].restarted = k->groups.fds[c] < 0 ? 0 : g->words[member++];
 	}
 	for (int tries = 1; tries <= MOMENTS && idle; tries++) {
 		idle = 0;
@@ -382,15 +384,10 @@ static void kernel_close(struct unc_source *s)
 {
 	struct kernel_source *k = (struct kernel_source *)s;
 
-	if (!s)
-		return;
 	unc_readers_free(k->readers);
 	unc_groups_finish(&k->groups, &k->opener);
 	free(k->words);
-	free(k->last);
-	free(k->before_reopen);
-	free(k->added);
-	free(k->restarted);
+	free(k->counters);
 	free(k);
 }
 

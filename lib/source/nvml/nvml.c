@@ -88,7 +88,7 @@ struct nvml_source {
 	enum state state;
 	const char *silent; /* why there was no answer */
 	const char *gone;   /* why there is no process; NULL: it has ended */
-	uint64_t since_ns, started_ns, ended_ns;
+	uint64_t started_ns, ended_ns;
 	size_t pause; /* after its latest end, of pauses[] */
 	struct unc_nvml_request open, read;
 	const struct unc_device_read *ways[UNC_NVML_MOST_ITEMS]; /* before one is selected */
@@ -353,13 +353,6 @@ static int nvml_open(struct unc_source *source, struct uncore_counter *counters,
 	return r;
 }
 
-static int nvml_enable(struct unc_source *source, struct unc_error *e)
-{
-	(void)e;
-	((struct nvml_source *)source)->since_ns = unc_now_ns();
-	return 0;
-}
-
 /* ---- reading ---- */
 
 /* Starts a process that has ended again, unless that was done just now. */
@@ -436,7 +429,7 @@ static void read_counter(const struct nvml_source *s, struct counter *c, const c
 		return;
 	if (c->read->call == UNC_NVML_PACKET_SIZE) {
 		into->raw = c->state;
-		into->enabled_ns = into->running_ns = now_ns - s->since_ns;
+		into->enabled_ns = into->running_ns = now_ns - s->base.since_ns;
 		return;
 	}
 	if (silent || v->status != UNC_NVML_OK) {
@@ -448,9 +441,9 @@ static void read_counter(const struct nvml_source *s, struct counter *c, const c
 	into->at_ns = v->at_ns;
 	into->took_ns = v->took_ns;
 	into->uncertain_ns = v->uncertain_ns;
-	into->enabled_ns = v->is_mean               ? v->enabled_ns
-			   : v->at_ns > s->since_ns ? v->at_ns - s->since_ns
-						    : 0;
+	into->enabled_ns = v->is_mean                    ? v->enabled_ns
+			   : v->at_ns > s->base.since_ns ? v->at_ns - s->base.since_ns
+							 : 0;
 	into->running_ns = into->enabled_ns;
 	into->own = v->polls * c->read->own;
 	if (v->is_mean)
@@ -484,8 +477,6 @@ static void nvml_close(struct unc_source *source)
 {
 	struct nvml_source *s = (struct nvml_source *)source;
 
-	if (!source)
-		return;
 	unc_nvml_leave(&s->child);
 	free(s->counters);
 	free(s);
@@ -494,7 +485,6 @@ static void nvml_close(struct unc_source *source)
 const struct unc_source_ops unc_source_nvml = {
 	.size = sizeof(struct nvml_source),
 	.open = nvml_open,
-	.enable = nvml_enable,
 	.read = nvml_read,
 	.close = nvml_close,
 };

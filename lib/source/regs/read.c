@@ -305,9 +305,9 @@ void unc_regs_read_instance(void *ctx, size_t index)
 	b->interval_ns = 0;
 	/* The next interval of the counters begins here. */
 	if (b->uncleared && !why)
-		b->frozen_ns = b->at_ns - s->start_ns - b->enabled_ns;
+		b->frozen_ns = b->at_ns - s->base.since_ns - b->enabled_ns;
 	if (!stopped) {
-		enabled_ns = b->at_ns - s->start_ns - b->frozen_ns;
+		enabled_ns = b->at_ns - s->base.since_ns - b->frozen_ns;
 		b->interval_ns = enabled_ns - b->enabled_ns;
 		b->enabled_ns = enabled_ns;
 		b->uncertain_ns = (took_ns + 1) / 2;

@@ -339,7 +339,6 @@ struct unc_regs_source {
 	size_t found_frozen, first_frozen;
 	struct unc_readers *readers;
 	struct uncore_reading *into; /* where the current reading goes */
-	uint64_t start_ns;
 	struct uncore_reading
 		/* The last reading, kept at disable, since the registers are restored there. */
 		*last;

@@ -423,7 +423,6 @@ static int regs_enable(struct unc_source *source, struct unc_error *e)
 	struct unc_regs_source *s = regs_of(source);
 
 	(void)e;
-	s->start_ns = unc_now_ns();
 	for (size_t i = 0; i < s->count; i++)
 		s->counters[i].read_ns = 0;
 	for (size_t k = 0; k < s->instance_count; k++) {
@@ -492,8 +491,6 @@ static void regs_close(struct unc_source *source)
 	struct unc_regs_source *s = regs_of(source);
 	struct unc_error unused;
 
-	if (!source)
-		return;
 	unc_readers_free(s->readers);
 	restore(s, &unused);
 	for (size_t k = 0; k < s->instance_count; k++)

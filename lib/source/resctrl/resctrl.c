@@ -285,7 +285,6 @@ struct resctrl_source {
 	struct counter *counters; /* of the plan, then of other monitor groups of its groups */
 	size_t count, all;
 	struct unc_names directories; /* of the others */
-	uint64_t since_ns;
 };
 
 /* Words that a file may contain instead of a number. */
@@ -365,7 +364,7 @@ static void read_counter(struct resctrl_source *s, size_t i, struct uncore_readi
 		return;
 	into->took_ns = into->uncertain_ns = unc_now_ns() - begin_ns;
 	into->at_ns = begin_ns + into->took_ns / 2;
-	into->enabled_ns = into->running_ns = into->at_ns - s->since_ns;
+	into->enabled_ns = into->running_ns = into->at_ns - s->base.since_ns;
 	if (!at) {
 		into->why = "its group was removed, or the cache has no CPU online";
 		return;
@@ -511,13 +510,6 @@ static int resctrl_open(struct unc_source *source, struct uncore_counter *counte
 	return 0;
 }
 
-static int resctrl_enable(struct unc_source *source, struct unc_error *e)
-{
-	(void)e;
-	((struct resctrl_source *)source)->since_ns = unc_now_ns();
-	return 0;
-}
-
 /* The interval that this reading ends was that of the tasks which the group got before it. */
 static void end_interval(struct unc_slot *slot)
 {
@@ -594,8 +586,6 @@ static void resctrl_close(struct unc_source *source)
 {
 	struct resctrl_source *s = (struct resctrl_source *)source;
 
-	if (!source)
-		return;
 	for (size_t i = 0; i < s->all; i++)
 		if (s->counters[i].fd >= 0)
 			close(s->counters[i].fd);
@@ -607,7 +597,6 @@ static void resctrl_close(struct unc_source *source)
 const struct unc_source_ops unc_source_resctrl = {
 	.size = sizeof(struct resctrl_source),
 	.open = resctrl_open,
-	.enable = resctrl_enable,
 	.read = resctrl_read,
 	.read_one = resctrl_read_one,
 	.close = resctrl_close,

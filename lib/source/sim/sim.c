@@ -592,8 +592,6 @@ static void sim_close(struct unc_source *source)
 {
 	struct sim_source *s = (struct sim_source *)source;
 
-	if (!source)
-		return;
 	free(s->counters);
 	free(s);
 }
