@@ -97,7 +97,7 @@ enum unc_ibs_source unc_ibs_source_of(const struct unc_ibs_op *op)
 int unc_ibs_add_load(struct unc_ibs *ibs, const struct unc_load *load)
 {
 	struct unc_ibs_sum *sum = &ibs->sums[load->source];
-	unsigned from = unc_ibs_source_class(load->source);
+	unsigned from = unc_ibs_places[load->source].kind;
 
 	if (load->latency < ibs->least)
 		return 0;

@@ -109,7 +109,7 @@ static void make_rows(struct uncore_latency *l)
 		if (sum->samples == 0)
 			continue;
 		l->rows[l->count++] = (struct uncore_latency_row){
-			.source = unc_ibs_source_name(i),
+			.source = unc_ibs_places[i].name,
 			.samples = sum->samples,
 			.mean = (double)sum->clocks / (double)sum->samples,
 			.p50 = percentile(sum, 500),
@@ -142,7 +142,7 @@ static const char *main_source(const struct unc_key_sum *sum)
 	for (unsigned i = 1; i < UNC_IBS_SOURCES; i++)
 		if (sum->by_source[i] > sum->by_source[most])
 			most = i;
-	return unc_ibs_source_name(most);
+	return unc_ibs_places[most].name;
 }
 
 static void set_numbers(const struct uncore_latency *l, const struct unc_key_sum *sum,
@@ -154,7 +154,7 @@ static void set_numbers(const struct uncore_latency *l, const struct unc_key_sum
 	for (size_t i = 0; i < UNCORE_LATENCY_BINS; i++)
 		counts[i] = (double)sum->bins[i];
 	for (unsigned i = 0; i < UNC_IBS_SOURCES; i++) {
-		unsigned from = unc_ibs_source_class(i);
+		unsigned from = unc_ibs_places[i].kind;
 
 		row->local += from == UNCORE_LATENCY_FROM_LOCAL ? sum->by_source[i] : 0;
 		row->remote += from == UNCORE_LATENCY_FROM_REMOTE ? sum->by_source[i] : 0;
@@ -228,36 +228,30 @@ const struct uncore_latency_key *uncore_latency_key_at(const struct uncore_laten
 
 /* ---- opening ---- */
 
-/* What both ways of opening have in common. */
-struct selection {
-	unsigned least;
-	enum uncore_latency_by by;
-	unsigned from;
-};
-
-static int new_latency(struct uncore_latency **out, struct uncore *u, const struct selection *s)
+static int new_latency(struct uncore_latency **out, struct uncore *u, unsigned least,
+		       enum uncore_latency_by by, unsigned from)
 {
 	struct uncore_latency *l;
 
 	if (!u->scanned)
 		return unc_fail(&u->error, EBUSY,
 				"the machine is not scanned: uncore_scan() first");
-	if (s->least > UNC_IBS_LATENCY_MAX)
+	if (least > UNC_IBS_LATENCY_MAX)
 		return unc_fail(&u->error, EINVAL, "latencies are %u clocks at most, and not %u",
-				UNC_IBS_LATENCY_MAX, s->least);
-	if (s->by > UNCORE_LATENCY_BY_ADDRESS ||
-	    (s->from | UNCORE_LATENCY_FROM_MEMORY | UNCORE_LATENCY_FROM_CACHE) !=
+				UNC_IBS_LATENCY_MAX, least);
+	if (by > UNCORE_LATENCY_BY_ADDRESS ||
+	    (from | UNCORE_LATENCY_FROM_MEMORY | UNCORE_LATENCY_FROM_CACHE) !=
 		    (UNCORE_LATENCY_FROM_MEMORY | UNCORE_LATENCY_FROM_CACHE))
 		return unc_fail(&u->error, EINVAL, "loads by %u from %#x: no such number",
-				(unsigned)s->by, s->from);
+				(unsigned)by, from);
 	l = calloc(1, sizeof(*l));
 	if (!l)
 		return unc_nomem(&u->error);
 	l->u = u;
-	l->ibs = (struct unc_ibs){.least = s->least, .from = s->from};
+	l->ibs = (struct unc_ibs){.least = least, .from = from};
 	l->tasks.root = u->root;
-	l->keys.by = s->by;
-	if (s->by != UNCORE_LATENCY_BY_SOURCE) {
+	l->keys.by = by;
+	if (by != UNCORE_LATENCY_BY_SOURCE) {
 		l->ibs.tasks = &l->tasks;
 		l->ibs.keys = &l->keys;
 	}
@@ -322,27 +316,24 @@ static int find_sampler(struct uncore *u, struct unc_sampler *out)
 	return unc_sampler_find(u, out) ? unc_pmu_load(out->pmu) : unc_sampler_why(u, &u->error);
 }
 
-static int open_live(struct uncore_latency **out, struct uncore *u, const struct selection *s)
+static int open_live(struct uncore_latency *l)
 {
+	struct uncore *u = l->u;
 	const struct unc_kernel_env env = {.root = u->root, .topology = &u->topology};
 	struct unc_encoding encoding;
 	struct unc_sampler from = {0};
-	struct uncore_latency *l = NULL;
 	struct uncore_counter event;
 	char terms[96];
-	int ret = new_latency(&l, u, s);
+	int ret = find_sampler(u, &from);
 
-	if (!l)
-		return ret;
-	ret = find_sampler(u, &from);
 	if (ret < 0)
-		goto fail;
-	l->l3_misses_only =
-		!from.spe && below(s->least) >= HARDWARE_LEAST && unc_pmu_term(from.pmu, "ldlat");
+		return ret;
+	l->l3_misses_only = !from.spe && below(l->ibs.least) >= HARDWARE_LEAST &&
+			    unc_pmu_term(from.pmu, "ldlat");
 	make_terms(l, &from, terms, sizeof(terms));
 	ret = unc_pmu_encode(from.pmu, terms, &encoding, &u->error);
 	if (ret < 0)
-		goto fail;
+		return ret;
 	event = (struct uncore_counter){.pmu = from.pmu, .event = terms};
 	memcpy(event.config, &encoding.config, sizeof(event.config));
 	l->tasks.live = true;
@@ -351,44 +342,33 @@ static int open_live(struct uncore_latency **out, struct uncore *u, const struct
 	l->rings.tasks = l->ibs.keys != NULL;
 	ret = unc_ibs_rings_open(&l->rings, &env, &event, PERIOD, &u->error);
 	if (ret < 0)
-		goto fail;
+		return ret;
 	if (l->rings.count < l->rings.all)
 		snprintf(l->missing, sizeof(l->missing), "%zu of %zu CPUs left out: %s",
 			 l->rings.all - l->rings.count, l->rings.all, l->rings.why.text);
 	else if (from.others)
 		snprintf(l->missing, sizeof(l->missing), "only the CPUs of %s: %zu PMUs of others",
 			 from.pmu->name, from.others);
-	*out = l;
-	return 0;
-fail:
-	uncore_latency_free(l);
-	return ret;
-}
-
-static int open_file(struct uncore_latency **out, struct uncore *u, const char *path,
-		     const struct selection *s)
-{
-	struct uncore_latency *l = NULL;
-	int ret = new_latency(&l, u, s);
-
-	if (!l)
-		return ret;
-	ret = unc_ibs_file_read(&l->ibs, path, &u->error);
-	if (ret < 0) {
-		uncore_latency_free(l);
-		return ret;
-	}
-	make_rows(l);
-	*out = l;
 	return 0;
 }
 
 int uncore_latency_open_by(struct uncore_latency **out, struct uncore *u, const char *path,
 			   unsigned least, enum uncore_latency_by by, unsigned from)
 {
-	const struct selection s = {least, by, from};
+	struct uncore_latency *l;
+	int ret = new_latency(&l, u, least, by, from);
 
-	return path ? open_file(out, u, path, &s) : open_live(out, u, &s);
+	if (ret < 0)
+		return ret;
+	ret = path ? unc_ibs_file_read(&l->ibs, path, &u->error) : open_live(l);
+	if (ret < 0) {
+		uncore_latency_free(l);
+		return ret;
+	}
+	if (path)
+		make_rows(l);
+	*out = l;
+	return 0;
 }
 
 int uncore_latency_open(struct uncore_latency **out, struct uncore *u, unsigned least)

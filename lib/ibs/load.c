@@ -6,60 +6,29 @@
 #define PARTS_BITS 3
 #define PARTS (1u << PARTS_BITS)
 
-const char *unc_ibs_source_name(enum unc_ibs_source source)
-{
-	static const char *const names[UNC_IBS_SOURCES] = {
-		[UNC_IBS_L2] = "L2 cache",
-		[UNC_IBS_COMPLEX] = "L3 or a core of the same complex",
-		[UNC_IBS_NODE_CACHES] = "L3 or another cache of the node",
-		[UNC_IBS_CORE] = "another core",
-		[UNC_IBS_CLUSTER] = "L3 or a core of the same cluster",
-		[UNC_IBS_SYSTEM_CACHE] = "system cache",
-		[UNC_IBS_PEER_CLUSTER] = "cache of another cluster",
-		[UNC_IBS_OTHER_SOCKET] = "another socket, cache or memory",
-		[UNC_IBS_NEAR_CACHE] = "cache of another core complex",
-		[UNC_IBS_FAR_CACHE] = "cache of another node",
-		[UNC_IBS_LOCAL_DRAM] = "local memory",
-		[UNC_IBS_REMOTE_DRAM] = "remote memory",
-		[UNC_IBS_LOCAL_SLOW] = "local long-latency memory",
-		[UNC_IBS_REMOTE_SLOW] = "remote long-latency memory",
-		[UNC_IBS_LOCAL_EXTENSION] = "local extension memory (CXL)",
-		[UNC_IBS_REMOTE_EXTENSION] = "remote extension memory (CXL)",
-		[UNC_IBS_PEER] = "memory of another kind of processor",
-		[UNC_IBS_IO] = "device (MMIO, configuration)",
-		[UNC_IBS_PENDING] = "a miss already under way",
-		[UNC_IBS_UNKNOWN] = "not said",
-	};
-
-	return names[source];
-}
-
-unsigned unc_ibs_source_class(enum unc_ibs_source source)
-{
-	switch (source) {
-	case UNC_IBS_L2:
-	case UNC_IBS_COMPLEX:
-	case UNC_IBS_NODE_CACHES:
-	case UNC_IBS_CORE:
-	case UNC_IBS_CLUSTER:
-	case UNC_IBS_SYSTEM_CACHE:
-	case UNC_IBS_PEER_CLUSTER:
-	case UNC_IBS_NEAR_CACHE:
-	case UNC_IBS_FAR_CACHE:
-		return UNCORE_LATENCY_FROM_CACHE;
-	case UNC_IBS_LOCAL_DRAM:
-	case UNC_IBS_LOCAL_SLOW:
-		return UNCORE_LATENCY_FROM_LOCAL;
-	case UNC_IBS_REMOTE_DRAM:
-	case UNC_IBS_REMOTE_SLOW:
-		return UNCORE_LATENCY_FROM_REMOTE;
-	case UNC_IBS_LOCAL_EXTENSION:
-	case UNC_IBS_REMOTE_EXTENSION:
-		return UNCORE_LATENCY_FROM_EXTENSION;
-	default:
-		return 0;
-	}
-}
+const struct unc_ibs_place unc_ibs_places[UNC_IBS_SOURCES] = {
+	[UNC_IBS_L2] = {"L2 cache", UNCORE_LATENCY_FROM_CACHE},
+	[UNC_IBS_COMPLEX] = {"L3 or a core of the same complex", UNCORE_LATENCY_FROM_CACHE},
+	[UNC_IBS_NODE_CACHES] = {"L3 or another cache of the node", UNCORE_LATENCY_FROM_CACHE},
+	[UNC_IBS_CORE] = {"another core", UNCORE_LATENCY_FROM_CACHE},
+	[UNC_IBS_CLUSTER] = {"L3 or a core of the same cluster", UNCORE_LATENCY_FROM_CACHE},
+	[UNC_IBS_SYSTEM_CACHE] = {"system cache", UNCORE_LATENCY_FROM_CACHE},
+	[UNC_IBS_PEER_CLUSTER] = {"cache of another cluster", UNCORE_LATENCY_FROM_CACHE},
+	[UNC_IBS_OTHER_SOCKET] = {"another socket, cache or memory", 0},
+	[UNC_IBS_NEAR_CACHE] = {"cache of another core complex", UNCORE_LATENCY_FROM_CACHE},
+	[UNC_IBS_FAR_CACHE] = {"cache of another node", UNCORE_LATENCY_FROM_CACHE},
+	[UNC_IBS_LOCAL_DRAM] = {"local memory", UNCORE_LATENCY_FROM_LOCAL},
+	[UNC_IBS_REMOTE_DRAM] = {"remote memory", UNCORE_LATENCY_FROM_REMOTE},
+	[UNC_IBS_LOCAL_SLOW] = {"local long-latency memory", UNCORE_LATENCY_FROM_LOCAL},
+	[UNC_IBS_REMOTE_SLOW] = {"remote long-latency memory", UNCORE_LATENCY_FROM_REMOTE},
+	[UNC_IBS_LOCAL_EXTENSION] = {"local extension memory (CXL)", UNCORE_LATENCY_FROM_EXTENSION},
+	[UNC_IBS_REMOTE_EXTENSION] = {"remote extension memory (CXL)",
+				      UNCORE_LATENCY_FROM_EXTENSION},
+	[UNC_IBS_PEER] = {"memory of another kind of processor", 0},
+	[UNC_IBS_IO] = {"device (MMIO, configuration)", 0},
+	[UNC_IBS_PENDING] = {"a miss already under way", 0},
+	[UNC_IBS_UNKNOWN] = {"not said", 0},
+};
 
 size_t unc_ibs_bin(unsigned latency)
 {

@@ -50,9 +50,10 @@ struct unc_load {
 	uint64_t time;        /* of perf's clock; UINT64_MAX: not known */
 };
 
-const char *unc_ibs_source_name(enum unc_ibs_source source);
-/* UNCORE_LATENCY_FROM_...: what kind of place it is; 0: none of these. */
-unsigned unc_ibs_source_class(enum unc_ibs_source source);
+extern const struct unc_ibs_place {
+	const char *name;
+	unsigned kind; /* UNCORE_LATENCY_FROM_...; 0: none of these */
+} unc_ibs_places[UNC_IBS_SOURCES];
 
 /* The bin of a latency: uncore_latency_bin(). */
 size_t unc_ibs_bin(unsigned latency);

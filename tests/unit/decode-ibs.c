@@ -23,7 +23,7 @@ static void print_sample(const char *raw)
 	printf("valid=%d LdOp=%d DcMiss=%d L2Miss=%d DcUcMemAcc=%d DcMissNoMabAlloc=%d "
 	       "SwPf=%d DataSrc=%u RmtNode=%d DcMissLat=%u :%s\n",
 	       op.valid, op.load, op.miss, op.l2_miss, op.uncached, op.no_mab, op.prefetch,
-	       op.data_source, op.remote, op.latency, unc_ibs_source_name(unc_ibs_source_of(&op)));
+	       op.data_source, op.remote, op.latency, unc_ibs_places[unc_ibs_source_of(&op)].name);
 }
 
 int main(int argc, char **argv)
