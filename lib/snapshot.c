@@ -72,14 +72,32 @@ static void clean_cpuinfo(struct unc_entry *e)
 }
 
 /* The others have serial numbers, and names of partitions and guests. */
-static void clean_sysinfo(struct unc_entry *e)
+static bool is_hypervisor(const char *line, size_t len)
+{
+	return len >= 20 && memcmp(line, "VM00 Control Program", 20) == 0;
+}
+
+/* A line of a memory module, unless it is a serial number or an asset tag. */
+static bool is_memory(const char *line, size_t len)
+{
+	return strncmp(line, "E:MEMORY_", 9) == 0 && !memmem(line, len, "SERIAL", 6) &&
+	       !memmem(line, len, "ASSET", 5);
+}
+
+/* A driver of PMUs in the list of built-in drivers. */
+static bool is_pmu_driver(const char *line, size_t len)
+{
+	return memmem(line, len, "/perf/", 6) || memmem(line, len, "/events/", 8) ||
+	       memmem(line, len, "pmu", 3);
+}
+
+static void keep_lines(struct unc_entry *e, bool (*keep)(const char *line, size_t len))
 {
 	size_t kept = 0, next;
 
 	for (size_t at = 0; at < e->len; at = next) {
 		next = line_end(e, at);
-		keep_part(e, at, next, strncmp(e->data + at, "VM00 Control Program", 20) == 0,
-			  &kept);
+		keep_part(e, at, next, keep(e->data + at, next - at), &kept);
 	}
 	e->len = kept;
 }
@@ -88,23 +106,6 @@ static void clean_partition(struct unc_entry *e)
 {
 	if (strncmp(e->data, "full", 4) != 0)
 		memset(e->data, '-', e->len);
-}
-
-/* Lines of memory modules but those with serial numbers and asset tags. */
-static void clean_udev(struct unc_entry *e)
-{
-	size_t kept = 0, next;
-
-	for (size_t at = 0; at < e->len; at = next) {
-		const char *line = e->data + at;
-		size_t n = (next = line_end(e, at)) - at;
-
-		keep_part(e, at, next,
-			  strncmp(line, "E:MEMORY_", 9) == 0 && !memmem(line, n, "SERIAL", 6) &&
-				  !memmem(line, n, "ASSET", 5),
-			  &kept);
-	}
-	e->len = kept;
 }
 
 /* The device serial number, often made of a MAC address: an extended capability with id 3 and eight
@@ -118,23 +119,6 @@ static void clean_config(struct unc_entry *e)
 			memset(config + at + 4, 0, 8);
 		at = ((size_t)config[at + 3] << 4 | config[at + 2] >> 4) & ~(size_t)3;
 	}
-}
-
-/* Keeps only drivers of PMUs in the list of built-in drivers. */
-static void clean_builtin(struct unc_entry *e)
-{
-	size_t kept = 0, next;
-
-	for (size_t at = 0; at < e->len; at = next) {
-		const char *line = e->data + at;
-		size_t n = (next = line_end(e, at)) - at;
-
-		keep_part(e, at, next,
-			  memmem(line, n, "/perf/", 6) || memmem(line, n, "/events/", 8) ||
-				  memmem(line, n, "pmu", 3),
-			  &kept);
-	}
-	e->len = kept;
 }
 
 /* Keeps the part of a broken SMBIOS structure that shows the fault: its type, length and handle,
@@ -241,27 +225,29 @@ static void clean_layouts(const struct uncore *u, struct unc_tree *t)
 	}
 }
 
+/* A file with neither function is left out. */
 static const struct {
-	const char *path;                   /* a glob */
-	void (*clean)(struct unc_entry *e); /* NULL: left out */
+	const char *path; /* a glob */
+	void (*clean)(struct unc_entry *e);
+	bool (*keep)(const char *line, size_t len);
 } rules[] = {
-	{"proc/self*", NULL}, /* this process and its user */
-	{"proc/[0-9]*", NULL},
-	{"*/hostname", NULL},
-	{"*/serial*", NULL},
-	{"*_serial", NULL},
-	{"*uuid", NULL},
-	{"*asset_tag", NULL},
-	{"*/wwid", NULL},
-	{"*/address", NULL},
-	{"proc/cpuinfo", clean_cpuinfo},
-	{"proc/sysinfo", clean_sysinfo},
-	{"*/ibm,partition-name", clean_partition},
-	{"run/udev/data/*", clean_udev},
-	{"*/config", clean_config},
-	{"*/modules.builtin", clean_builtin},
-	{"*/DMI", clean_smbios},
-	{"sys/firmware/dmi/entries/*/raw", clean_smbios},
+	{"proc/self*", NULL, NULL}, /* this process and its user */
+	{"proc/[0-9]*", NULL, NULL},
+	{"*/hostname", NULL, NULL},
+	{"*/serial*", NULL, NULL},
+	{"*_serial", NULL, NULL},
+	{"*uuid", NULL, NULL},
+	{"*asset_tag", NULL, NULL},
+	{"*/wwid", NULL, NULL},
+	{"*/address", NULL, NULL},
+	{"proc/cpuinfo", clean_cpuinfo, NULL},
+	{"proc/sysinfo", NULL, is_hypervisor},
+	{"*/ibm,partition-name", clean_partition, NULL},
+	{"run/udev/data/*", NULL, is_memory},
+	{"*/config", clean_config, NULL},
+	{"*/modules.builtin", NULL, is_pmu_driver},
+	{"*/DMI", clean_smbios, NULL},
+	{"sys/firmware/dmi/entries/*/raw", clean_smbios, NULL},
 };
 
 static void clean(struct unc_tree *t)
@@ -275,9 +261,11 @@ static void clean(struct unc_tree *t)
 		for (size_t k = 0; k < sizeof(rules) / sizeof(*rules); k++) {
 			if (!unc_glob_matches(rules[k].path, e->path))
 				continue;
-			keep = keep && rules[k].clean;
-			if (keep && e->kind == UNC_FILE)
+			keep = keep && (rules[k].clean || rules[k].keep);
+			if (keep && e->kind == UNC_FILE && rules[k].clean)
 				rules[k].clean(e);
+			else if (keep && e->kind == UNC_FILE)
+				keep_lines(e, rules[k].keep);
 		}
 		hide_address(e->path);
 		if (e->kind == UNC_LINK)
