@@ -5,8 +5,6 @@
 
 #include <math.h>
 
-#include "source/devices/field.h"
-
 #define FILE_OF(d, file) UNC_PATH("sys/bus/pci/devices/%s/%s", (d)->address, file)
 #define VENDOR_NVIDIA 0x10de
 #define CLASS_DISPLAY 0x03

@@ -175,6 +175,18 @@ void unc_readers_run(struct unc_readers *all);
 /* Ends the threads. */
 void unc_readers_free(struct unc_readers *all);
 
+/* ---- devices/field.c: a number in the contents of a file of a device. Pure; fuzzed ---- */
+
+/* Takes the number that `read` describes from the contents of its file, which a NUL follows.
+ * `layout`: of the device; NULL: it has only one. NULL, or why there is no number: a
+ * constant; *value is then untouched. */
+const char *unc_field_take(const struct unc_device_read *read,
+			   const struct unc_device_layout *layout, const char *data, size_t len,
+			   uint64_t *value);
+
+/* How many bytes of the file are needed. */
+size_t unc_field_room(const struct unc_device_read *read);
+
 /* ---- sim/sim.c: the arithmetic of simulations ---- */
 
 enum unc_wave_kind {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Files of devices. The first bytes choose where the number is, the rest is the file: a number in it does not change when
  * the file grows, and where there is none, there is a reason. */
-#include "source/devices/field.h"
+#include "source/source.h"
 
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Numbers in the contents of files of devices: text, structures, lists of attributes. What is not there has a reason and
  * no number. */
-#include "source/devices/field.h"
+#include "source/source.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

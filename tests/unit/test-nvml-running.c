@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Processes of a GPU, from lists and samples as NVIDIA's library documents them (nvml.h). */
-#include "source/nvml/running.h"
+#include "source/nvml/gpu.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Sums of a counter that wraps within milliseconds, against a counter of 64 bits, and links whose
  * rates are in the PCI Express Base Specification. */
-#include "source/nvml/sum.h"
+#include "source/nvml/protocol.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Numbers in text and binary files. All files may be cut off, or have anything in them. */
-#include "source/devices/field.h"
+#include "source/source.h"
 
 /* A line of text, or a structure of a firmware, is smaller. */
 #define LEAST_ROOM 4096

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The source of devices that have their counts in files: disks, network cards, GPUs. Each file is
  * read once for all counters of its device. Nothing is written. */
-#include "source/devices/field.h"
 #include "source/source.h"
 
 #include <fcntl.h>

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 #include "source/nvml/gpu.h"
-#include "source/nvml/running.h"
 
 #include <math.h>
 

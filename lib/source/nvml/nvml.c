@@ -5,7 +5,6 @@
  * not answer has no counts, and delays a reading once by ANSWER_NS.
  */
 #include "source/nvml/child.h"
-#include "source/nvml/sum.h"
 #include "source/nvml/vendor.h"
 
 /* The library may initialize GPUs for seconds. */

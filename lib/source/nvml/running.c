@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "source/nvml/running.h"
+/* Processes of a GPU, from the driver's lists and samples. */
+#include "source/nvml/gpu.h"
 
 static bool is_repeated(const struct nvml_process *listed, size_t i)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "source/nvml/sum.h"
+/* The sum of a counter that wraps within milliseconds. */
+#include "source/nvml/protocol.h"
 
 /* The times of two readings are those of the vendor's library, which may take this time for each,
  * and what the hardware counts it may add up in pieces. */
