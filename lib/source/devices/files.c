@@ -45,7 +45,6 @@ struct counter {
 	const struct unc_device_read *read; /* NULL: not opened */
 	struct unc_device_read one;         /* that of one link */
 	const struct unc_event_def *event;
-	unsigned width;
 	const struct uncore_pmu *pmu;
 	size_t *files; /* numbers of its files, whose numbers are added up */
 	size_t count;
@@ -67,6 +66,14 @@ struct files_source {
 };
 
 #define STATUS_ROOM 32
+
+static void close_file(struct file *f)
+{
+	if (f->fd >= 0)
+		close(f->fd);
+	f->fd = -1;
+	f->len = 0;
+}
 
 /* ---- opening ---- */
 
@@ -217,7 +224,7 @@ static int open_counter(struct files_source *s, struct counter *c, struct uncore
 	if (r == 0)
 		r = choose_link(s, c, plan, &why);
 	if (r == 0) {
-		plan->width = c->width = width_of(c->event, c->read);
+		plan->width = width_of(c->event, c->read);
 		r = find_files(s, c);
 	}
 	if (r == -ENOMEM)
@@ -284,10 +291,8 @@ static void read_directory(const struct files_source *s, struct file *f)
 		return;
 	f->time = now.st_mtim;
 	f->links = now.st_nlink;
-	if (now.st_nlink)
-		return;
-	close(f->fd); /* the directory was removed: another one may have its name */
-	f->fd = -1;
+	if (!now.st_nlink) /* the directory was removed: another one may have its name */
+		close_file(f);
 }
 
 static int files_open(struct unc_source *source, struct uncore_counter *counters, size_t count,
@@ -357,10 +362,8 @@ static void read_file(const struct files_source *s, struct file *f)
 		r = read_into(f, f->again, &f->again_len);
 	f->why = r < 0 ? explain_failure(-r) : NULL;
 	f->removed = r == -ENODEV || r == -ENOENT;
-	if (r < 0 && f->fd >= 0) {
-		close(f->fd);
-		f->fd = -1;
-	}
+	if (r < 0)
+		close_file(f);
 	f->took_ns = unc_now_ns() - begin_ns;
 	f->at_ns = begin_ns + f->took_ns / 2;
 }
@@ -369,14 +372,6 @@ static bool has_same_files(const struct counter *a, const struct counter *b)
 {
 	return a->count == b->count &&
 	       memcmp(a->files, b->files, a->count * sizeof(*a->files)) == 0;
-}
-
-static void close_file(struct file *f)
-{
-	if (f->fd >= 0)
-		close(f->fd);
-	f->fd = -1;
-	f->len = 0;
 }
 
 /* Leaves files that no counter uses any more. */
@@ -394,12 +389,9 @@ static void leave_unused(struct files_source *s)
 		if (c->directory != NO_FILE)
 			s->files[c->directory].used = true;
 	}
-	for (size_t i = 0; i < s->file_count; i++) {
-		struct file *f = &s->files[i];
-
-		if (!f->used)
-			close_file(f);
-	}
+	for (size_t i = 0; i < s->file_count; i++)
+		if (!s->files[i].used)
+			close_file(&s->files[i]);
 }
 
 /* Whether the kernel has removed a file of a glob. Another one may have its name. */
@@ -538,8 +530,7 @@ static void files_close(struct unc_source *source)
 	for (size_t i = 0; i < s->count; i++)
 		free(s->counters[i].files);
 	for (size_t i = 0; i < s->file_count; i++) {
-		if (s->files[i].fd >= 0)
-			close(s->files[i].fd);
+		close_file(&s->files[i]);
 		free(s->files[i].path);
 		free(s->files[i].data);
 		free(s->files[i].again);
