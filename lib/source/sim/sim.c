@@ -356,17 +356,19 @@ static long double part(const struct unc_wave *w, uint64_t t)
 	}
 }
 
-/* The counts from the beginning of the wave. Whole periods are multiplied, not added up. */
-static long double whole(const struct unc_wave *w, uint64_t t)
-{
-	uint64_t periods = w->period_ns ? t / w->period_ns : 0;
-
-	return (long double)periods * part(w, w->period_ns) + part(w, t - periods * w->period_ns);
-}
-
 long double unc_wave_integral(const struct unc_wave *w, uint64_t phase_ns, uint64_t t_ns)
 {
-	return whole(w, phase_ns + t_ns) - whole(w, phase_ns);
+	const uint64_t ends[] = {phase_ns, phase_ns + t_ns};
+	long double counts[2];
+
+	/* Whole periods are multiplied, not added up. */
+	for (size_t i = 0; i < 2; i++) {
+		uint64_t periods = w->period_ns ? ends[i] / w->period_ns : 0;
+
+		counts[i] = (long double)periods * part(w, w->period_ns) +
+			    part(w, ends[i] - periods * w->period_ns);
+	}
+	return counts[1] - counts[0];
 }
 
 /* A hash: FNV-1a over the bytes, then the finaliser of splitmix64, which spreads them over all
