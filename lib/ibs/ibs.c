@@ -15,14 +15,6 @@
 /* Registers of an op, after the capabilities, in the order in which the kernel writes them. */
 enum { CONTROL, RIP, DATA, DATA2, DATA3, REGISTERS, ADDRESS = REGISTERS };
 
-static uint64_t word_at(const void *bytes, size_t i)
-{
-	uint64_t word;
-
-	memcpy(&word, (const char *)bytes + i * sizeof(word), sizeof(word));
-	return word;
-}
-
 static unsigned field(uint64_t word, unsigned first, unsigned bits)
 {
 	return (unsigned)(word >> first & ((1u << bits) - 1));
@@ -57,7 +49,7 @@ int unc_ibs_decode(const void *raw, size_t size, struct unc_ibs_op *out)
 	out->has_address = field(reg[DATA3], 17, 1) &&
 			   size >= sizeof(uint32_t) + (ADDRESS + 1) * sizeof(uint64_t);
 	if (out->has_address)
-		out->address = word_at((const char *)raw + sizeof(uint32_t), ADDRESS);
+		out->address = unc_word_at((const char *)raw + sizeof(uint32_t), ADDRESS);
 	return 0;
 }
 
@@ -161,7 +153,7 @@ static void take_fields(const struct unc_ibs_layout *layout, const char *payload
 
 		if (!(layout->type & fields[i]))
 			continue;
-		word = word_at(payload, place++);
+		word = unc_word_at(payload, place++);
 		if (fields[i] == PERF_SAMPLE_IP) {
 			load->ip = word;
 			load->has |= UNC_LOAD_IP;
@@ -177,7 +169,7 @@ static void take_fields(const struct unc_ibs_layout *layout, const char *payload
 
 static int compare_ids(const void *a, const void *b)
 {
-	uint64_t x = word_at(a, 0), y = word_at(b, 0);
+	uint64_t x = unc_word_at(a, 0), y = unc_word_at(b, 0);
 
 	return x < y ? -1 : x > y;
 }
@@ -192,7 +184,7 @@ static int add_sample(struct unc_ibs *ibs, const struct unc_ibs_layout *layout, 
 
 	/* A recording may have samples of other events, with any length. */
 	if (layout->ids && size >= layout->id_at + sizeof(id)) {
-		id = word_at(payload + layout->id_at, 0);
+		id = unc_word_at(payload + layout->id_at, 0);
 		if (!bsearch(&id, layout->ids, layout->id_count, sizeof(id), compare_ids))
 			return 0;
 	}
@@ -258,20 +250,10 @@ static int add_packets(struct unc_ibs *ibs, uint64_t midr, const struct auxtrace
 	return ret;
 }
 
-static int add_auxtrace(struct unc_ibs *ibs, const struct unc_ibs_layout *layout,
-			const char *record, size_t size)
-{
-	const char *at = record + sizeof(struct perf_event_header) + sizeof(struct auxtrace);
-	struct auxtrace a;
-
-	memcpy(&a, record + sizeof(struct perf_event_header), sizeof(a));
-	return add_packets(ibs, layout->midr, &a, at, size - (size_t)(at - record));
-}
-
 /* What the kernel says of packets that it has written; in its ring they are behind the record. */
 static int add_aux(struct unc_ibs *ibs, const struct unc_ibs_layout *layout, const char *payload)
 {
-	uint64_t size = word_at(payload, 1), flags = word_at(payload, 2);
+	uint64_t size = unc_word_at(payload, 1), flags = unc_word_at(payload, 2);
 	const char *bytes;
 
 	ibs->trace.truncated += (flags & (PERF_AUX_FLAG_TRUNCATED | PERF_AUX_FLAG_PARTIAL)) != 0;
@@ -279,7 +261,7 @@ static int add_aux(struct unc_ibs *ibs, const struct unc_ibs_layout *layout, con
 	ibs->trace.collided += (flags & PERF_AUX_FLAG_COLLISION) != 0;
 	if (!layout->aux)
 		return 0;
-	bytes = unc_trace_take(&ibs->trace, layout->aux, word_at(payload, 0), size);
+	bytes = unc_trace_take(&ibs->trace, layout->aux, unc_word_at(payload, 0), size);
 	if (!bytes)
 		return 0;
 	return add_packets(ibs, layout->midr, &(struct auxtrace){.cpu = layout->aux->cpu}, bytes,
@@ -299,7 +281,7 @@ static int next_record(const char *at, size_t left, struct perf_event_header *h,
 		return unc_fail(e, EBADMSG, "a record of %u bytes where %zu are left",
 				(unsigned)h->size, left);
 	if (h->type == RECORD_AUXTRACE && h->size >= sizeof(*h) + sizeof(struct auxtrace))
-		data = word_at(at + sizeof(*h), 0);
+		data = unc_word_at(at + sizeof(*h), 0);
 	if (data > left - h->size)
 		return unc_fail(e, EBADMSG, "%llu bytes of SPE where %zu are left",
 				(unsigned long long)data, left - h->size);
@@ -334,8 +316,8 @@ static int add_task_record(struct unc_ibs *ibs, const struct unc_ibs_layout *lay
 			   const struct ends *ends, const struct perf_event_header *h,
 			   const char *at)
 {
-	uint64_t time = ends->time ? word_at(at + h->size - ends->time, 0) : 0;
-	uint64_t cpu = ends->cpu ? (uint32_t)word_at(at + h->size - ends->cpu, 0) : UINT32_MAX;
+	uint64_t time = ends->time ? unc_word_at(at + h->size - ends->time, 0) : 0;
+	uint64_t cpu = ends->cpu ? (uint32_t)unc_word_at(at + h->size - ends->cpu, 0) : UINT32_MAX;
 	int task[2] = {-1, -1};
 	int ret;
 
@@ -374,12 +356,17 @@ static int add_of_spe(struct unc_ibs *ibs, const struct unc_ibs_layout *layout,
 		      const struct perf_event_header *h, const char *at, size_t size)
 {
 	const char *payload = at + sizeof(*h);
+	struct auxtrace a;
 
-	if (h->type == RECORD_AUXTRACE && h->size >= sizeof(*h) + sizeof(struct auxtrace))
-		return add_auxtrace(ibs, layout, at, size);
-	if (h->type == RECORD_TIME_CONV && h->size >= sizeof(*h) + 24 && word_at(payload, 0) < 64)
-		ibs->trace.clock = (struct unc_clock){word_at(payload, 0), word_at(payload, 1),
-						      word_at(payload, 2)};
+	if (h->type == RECORD_AUXTRACE && h->size >= sizeof(*h) + sizeof(a)) {
+		memcpy(&a, payload, sizeof(a));
+		return add_packets(ibs, layout->midr, &a, payload + sizeof(a),
+				   size - sizeof(*h) - sizeof(a));
+	}
+	if (h->type == RECORD_TIME_CONV && h->size >= sizeof(*h) + 24 &&
+	    unc_word_at(payload, 0) < 64)
+		ibs->trace.clock = (struct unc_clock){
+			unc_word_at(payload, 0), unc_word_at(payload, 1), unc_word_at(payload, 2)};
 	if (h->type == PERF_RECORD_AUX && h->size >= sizeof(*h) + 24)
 		return add_aux(ibs, layout, payload);
 	return 0;
@@ -400,9 +387,9 @@ static int add_records(struct unc_ibs *ibs, const struct unc_ibs_layout *layout,
 		if (h.type == PERF_RECORD_SAMPLE && !layout->spe)
 			ret = add_sample(ibs, layout, at + sizeof(h), h.size - sizeof(h));
 		else if (h.type == PERF_RECORD_LOST && h.size >= sizeof(h) + 16)
-			ibs->counts.lost += word_at(at + sizeof(h), 1);
+			ibs->counts.lost += unc_word_at(at + sizeof(h), 1);
 		else if (h.type == PERF_RECORD_LOST_SAMPLES && h.size >= sizeof(h) + 8)
-			ibs->counts.lost += word_at(at + sizeof(h), 0);
+			ibs->counts.lost += unc_word_at(at + sizeof(h), 0);
 		else if (h.type == PERF_RECORD_THROTTLE)
 			ibs->counts.throttled++;
 		else if (layout->spe)
@@ -451,13 +438,8 @@ struct header {
 	uint64_t features[4];
 };
 
-/* The part of perf_event_attr that all versions have. */
-struct attr {
-	uint32_t type, size;
-	uint64_t config, period, sample_type, read_format, flags;
-};
-#define FLAG_SAMPLE_ID_ALL (UINT64_C(1) << 18)
-#define FLAG_CONTEXT_SWITCH (UINT64_C(1) << 26)
+/* The part of perf_event_attr up to its flags, which all versions have. */
+#define ATTR_BYTES offsetof(struct perf_event_attr, wakeup_events)
 #define END_FIELDS                                                                     \
 	(PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ID | PERF_SAMPLE_STREAM_ID | \
 	 PERF_SAMPLE_CPU | PERF_SAMPLE_IDENTIFIER)
@@ -575,20 +557,20 @@ static int find_event(const struct reader *r, uint32_t type, struct unc_ibs_file
 	const struct section *s = &r->h.attrs;
 	uint64_t size = r->h.attr_size;
 	struct section ids = {0};
-	struct attr a = {0}, found = {0};
+	struct perf_event_attr a = {0}, found = {0};
 	uint64_t found_at = 0, ends = UINT64_MAX;
 	bool differ = false;
 
-	if (size < sizeof(a) + sizeof(ids) || !is_inside(r, s) || s->size % size)
+	if (size < ATTR_BYTES + sizeof(ids) || !is_inside(r, s) || s->size % size)
 		return broken(r, "its list of events makes no sense");
 	for (uint64_t at = s->size; at; at -= size) {
 		uint64_t set;
 
-		take(r, s->offset + at - size, &a, sizeof(a));
-		set = a.flags & FLAG_SAMPLE_ID_ALL ? a.sample_type & END_FIELDS : 0;
+		take(r, s->offset + at - size, &a, ATTR_BYTES);
+		set = a.sample_id_all ? a.sample_type & END_FIELDS : 0;
 		differ = differ || (ends != UINT64_MAX && set != ends);
 		ends = set;
-		out->layout.switches |= (a.flags & FLAG_CONTEXT_SWITCH) != 0;
+		out->layout.switches |= a.context_switch;
 		if (a.type != type)
 			continue;
 		found = a;

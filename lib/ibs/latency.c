@@ -31,21 +31,12 @@ struct uncore_latency {
 /* ---- rows ---- */
 
 /* The end of the bin that contains the percentile. */
-static double percentile_of(const double *counts, unsigned per_mille)
+static double percentile(const double *counts, unsigned per_mille)
 {
 	size_t bin = 0;
 
 	unc_histogram_percentile(counts, UNCORE_LATENCY_BINS, per_mille, &bin);
 	return (double)(uncore_latency_bin(bin + 1) - 1);
-}
-
-static double percentile(const struct unc_ibs_sum *sum, unsigned per_mille)
-{
-	double counts[UNCORE_LATENCY_BINS];
-
-	for (size_t i = 0; i < UNCORE_LATENCY_BINS; i++)
-		counts[i] = (double)sum->bins[i];
-	return percentile_of(counts, per_mille);
 }
 
 static void append(char *to, size_t room, uint64_t count, const char *what)
@@ -105,16 +96,19 @@ static void make_rows(struct uncore_latency *l)
 	l->count = 0;
 	for (unsigned i = 0; i < UNC_IBS_SOURCES; i++) {
 		const struct unc_ibs_sum *sum = &l->ibs.sums[i];
+		double counts[UNCORE_LATENCY_BINS];
 
 		if (sum->samples == 0)
 			continue;
+		for (size_t k = 0; k < UNCORE_LATENCY_BINS; k++)
+			counts[k] = (double)sum->bins[k];
 		l->rows[l->count++] = (struct uncore_latency_row){
 			.source = unc_ibs_places[i].name,
 			.samples = sum->samples,
 			.mean = (double)sum->clocks / (double)sum->samples,
-			.p50 = percentile(sum, 500),
-			.p90 = percentile(sum, 900),
-			.p99 = percentile(sum, 990),
+			.p50 = percentile(counts, 500),
+			.p90 = percentile(counts, 900),
+			.p99 = percentile(counts, 990),
 			.bins = sum->bins,
 			.quality = complete ? UNCORE_SAMPLED : UNCORE_PARTIAL,
 			.reason = complete ? NULL : l->reason,
@@ -162,7 +156,7 @@ static void set_numbers(const struct uncore_latency *l, const struct unc_key_sum
 	}
 	row->samples = sum->samples;
 	row->mean = (double)sum->clocks / (double)sum->samples;
-	row->p99 = percentile_of(counts, 990);
+	row->p99 = percentile(counts, 990);
 	row->source = main_source(sum);
 	row->quality = complete ? UNCORE_SAMPLED : UNCORE_PARTIAL;
 	row->reason = complete ? NULL : l->reason;

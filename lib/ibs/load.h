@@ -6,6 +6,15 @@
 #include "base/text.h"
 #include "uncore.h"
 
+/* Word number `i` of bytes that are not aligned. */
+static inline uint64_t unc_word_at(const void *bytes, size_t i)
+{
+	uint64_t word;
+
+	memcpy(&word, (const char *)bytes + i * sizeof(word), sizeof(word));
+	return word;
+}
+
 /* The width of the field; longer latencies have this value, too. */
 #define UNC_IBS_LATENCY_MAX 0xffff
 

@@ -3,6 +3,7 @@
  * process has the mappings. A question that a history does not answer goes to the parent. */
 #define _GNU_SOURCE
 #include "ibs/tasks.h"
+#include "ibs/load.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -167,14 +168,6 @@ static int add_map(struct unc_tasks *t, int pid, struct unc_past *event, struct 
 
 /* ---- perf's records ---- */
 
-static uint64_t long_at(const char *payload, size_t at)
-{
-	uint64_t value;
-
-	memcpy(&value, payload + at, sizeof(value));
-	return value;
-}
-
 static int int_at(const char *payload, size_t at)
 {
 	int value;
@@ -194,9 +187,9 @@ static int add_mmap(struct unc_tasks *t, const struct perf_event_header *h, cons
 
 	if (size < name)
 		return 0;
-	event.map.start = long_at(payload, 8);
-	event.map.end = event.map.start + long_at(payload, 16);
-	event.map.offset = long_at(payload, 24);
+	event.map.start = unc_word_at(payload, 1);
+	event.map.end = event.map.start + unc_word_at(payload, 2);
+	event.map.offset = unc_word_at(payload, 3);
 	snprintf(path, sizeof(path), "%.*s", (int)(size - name), payload + name);
 	if (event.map.end < event.map.start)
 		return 0;
@@ -204,7 +197,7 @@ static int add_mmap(struct unc_tasks *t, const struct perf_event_header *h, cons
 		object.build_id_size = (unsigned char)payload[32] % (UNC_BUILD_ID_MOST + 1);
 		memcpy(object.build_id, payload + 36, object.build_id_size);
 	} else if (h->type == PERF_RECORD_MMAP2) {
-		object.inode = long_at(payload, 40);
+		object.inode = unc_word_at(payload, 5);
 	}
 	return add_map(t, int_at(payload, 0), &event, &object);
 }
