@@ -7,8 +7,6 @@
 #include <locale.h>
 #include <math.h>
 #include <stdarg.h>
-#include <sys/random.h>
-#include <time.h>
 #include <unistd.h>
 
 #define LONGEST 95 /* longer names are compared by their beginning */
@@ -154,19 +152,6 @@ size_t unc_count_up_to(const void *items, size_t count, size_t size, uint64_t ke
 			high = middle;
 	}
 	return low;
-}
-
-uint64_t unc_seed(void)
-{
-	struct timespec now = {0};
-	uint64_t seed = 0;
-
-	/* Early after boot there may be none yet: then the time and an address will do. */
-	if (getrandom(&seed, sizeof(seed), GRND_NONBLOCK) != (ssize_t)sizeof(seed)) {
-		clock_gettime(CLOCK_MONOTONIC, &now);
-		seed = (uint64_t)now.tv_nsec ^ (uint64_t)(uintptr_t)&now << 16;
-	}
-	return seed | 1;
 }
 
 void unc_text_add(struct unc_text *t, const char *fmt, ...)

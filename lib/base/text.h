@@ -83,24 +83,16 @@ void *unc_append(void *array, size_t *count, size_t size);
  * uint64_t, by which they ascend. */
 size_t unc_count_up_to(const void *items, size_t count, size_t size, uint64_t key);
 
-/* A hash of the bytes, from another one or unc_seed() on: FNV-1a. */
-static inline uint64_t unc_hash_from(uint64_t h, const void *bytes, size_t size)
+/* A hash of the bytes: FNV-1a. Its value never changes, since recordings have it. */
+static inline uint64_t unc_hash(const void *bytes, size_t size)
 {
 	const unsigned char *at = (const unsigned char *)bytes;
+	uint64_t h = UINT64_C(0xcbf29ce484222325);
 
 	for (size_t i = 0; i < size; i++)
 		h = (h ^ at[i]) * UINT64_C(0x100000001b3);
 	return h;
 }
-
-/* Its value never changes, since recordings have it. */
-static inline uint64_t unc_hash(const void *bytes, size_t size)
-{
-	return unc_hash_from(UINT64_C(0xcbf29ce484222325), bytes, size);
-}
-
-/* A number at random, for a table whose keys strangers choose. */
-uint64_t unc_seed(void);
 
 /* Adds a copy of an entry to such an array. -ENOMEM. */
 #define UNC_ADD(array, count, entry) unc_add(array, count, entry, sizeof(*(entry)))

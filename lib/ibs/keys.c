@@ -2,33 +2,28 @@
 /* Sums of sampled loads by key. */
 #include "ibs/keys.h"
 
-/* The place of the key in the table, or where it would be. */
-static struct unc_key_sum *place_of(const struct unc_keys *k, struct unc_key_sum *items,
-				    size_t room, const struct unc_key *key)
-{
-	size_t i = unc_hash_from(k->seed, key, sizeof(*key)) & (room - 1);
+#include <search.h>
 
-	while (items[i].samples && memcmp(&items[i].key, key, sizeof(*key)) != 0)
-		i = (i + 1) & (room - 1);
-	return &items[i];
+static int compare_keys(const void *a, const void *b)
+{
+	return memcmp(a, b, sizeof(struct unc_key));
 }
 
-static int grow(struct unc_keys *k)
+/* The sum of the key, which is new; NULL: no memory. */
+static struct unc_key_sum *add_key(struct unc_keys *k, const struct unc_key *key,
+				   const char *symbol)
 {
-	size_t room = k->room ? 2 * k->room : 64;
-	struct unc_key_sum *items = calloc(room, sizeof(*items));
+	struct unc_key_sum *sum = calloc(1, sizeof(*sum));
 
-	if (!items)
-		return -ENOMEM;
-	if (!k->seed)
-		k->seed = unc_seed();
-	for (size_t i = 0; i < k->room; i++)
-		if (k->items[i].samples)
-			*place_of(k, items, room, &k->items[i].key) = k->items[i];
-	free(k->items);
-	k->items = items;
-	k->room = room;
-	return 0;
+	if (!sum)
+		return NULL;
+	sum->key = *key;
+	sum->symbol = symbol;
+	if (!tsearch(sum, &k->tree, compare_keys)) {
+		free(sum);
+		return NULL;
+	}
+	return UNC_ADD(&k->items, &k->count, &sum) < 0 ? NULL : sum;
 }
 
 /* The instruction's function. Processes with the same name count together. */
@@ -79,25 +74,21 @@ static bool make_key(enum uncore_latency_by by, struct unc_tasks *tasks,
 
 int unc_keys_add(struct unc_keys *k, struct unc_tasks *tasks, const struct unc_load *load)
 {
-	struct unc_key_sum *sum = NULL;
+	struct unc_key_sum *sum = &k->rest, **found;
 	const char *symbol = NULL;
 	struct unc_key key;
 
 	if (!make_key(k->by, tasks, load, &key, &symbol)) {
 		k->unknown++;
-		sum = &k->rest;
 	} else {
-		if (4 * (k->count + 1) > 3 * k->room && k->room < 2 * UNC_KEYS_MOST && grow(k) < 0)
-			return -ENOMEM;
-		sum = place_of(k, k->items, k->room, &key);
-		if (!sum->samples && k->count == UNC_KEYS_MOST)
-			sum = &k->rest;
+		found = tfind(&key, &k->tree, compare_keys);
+		if (found)
+			sum = *found;
+		else if (k->count < UNC_KEYS_MOST)
+			sum = add_key(k, &key, symbol);
 	}
-	if (sum != &k->rest && !sum->samples) {
-		sum->key = key;
-		sum->symbol = symbol;
-		k->count++;
-	}
+	if (!sum)
+		return -ENOMEM;
 	sum->samples++;
 	sum->clocks += load->latency;
 	sum->by_source[load->source]++;
@@ -107,8 +98,8 @@ int unc_keys_add(struct unc_keys *k, struct unc_tasks *tasks, const struct unc_l
 
 void unc_keys_clear(struct unc_keys *k)
 {
-	if (k->items)
-		memset(k->items, 0, k->room * sizeof(*k->items));
+	tdestroy(k->tree, free);
+	k->tree = NULL;
 	k->count = 0;
 	k->unknown = 0;
 	k->rest = (struct unc_key_sum){0};
@@ -116,6 +107,7 @@ void unc_keys_clear(struct unc_keys *k)
 
 void unc_keys_finish(struct unc_keys *k)
 {
+	tdestroy(k->tree, free);
 	free(k->items);
 }
 

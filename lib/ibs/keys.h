@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Sampled loads summed by a key: a process, thread, symbol or page. A table of limited size. */
+/* Sampled loads summed by a key: a process, thread, symbol or page. */
 #ifndef UNC_IBS_KEYS_H
 #define UNC_IBS_KEYS_H
 
@@ -31,9 +31,9 @@ struct unc_key_sum {
 
 struct unc_keys {
 	enum uncore_latency_by by;
-	struct unc_key_sum *items; /* open addressing; no samples: an unused one */
-	size_t count, room;
-	uint64_t seed; /* of the table, so that no recording chooses what collides in it */
+	struct unc_key_sum **items;
+	size_t count;
+	void *tree; /* of the items, by key */
 	struct unc_key_sum rest;
 	uint64_t unknown; /* samples without this key's fields */
 };

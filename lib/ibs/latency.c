@@ -180,7 +180,7 @@ static void add_key_row(struct uncore_latency *l, const struct unc_key_sum *sum,
 		row->page = key->place;
 		row->node = unc_tasks_node(&l->tasks, key->pid, key->place);
 	} else if (by == UNCORE_LATENCY_BY_SYMBOL) {
-		row->object = key->object ? l->tasks.objects[key->object - 1].path : NULL;
+		row->object = key->object ? l->tasks.objects[key->object - 1]->path : NULL;
 		row->symbol = sum->symbol;
 		row->offset = key->place;
 	}
@@ -189,22 +189,20 @@ static void add_key_row(struct uncore_latency *l, const struct unc_key_sum *sum,
 int uncore_latency_keys(struct uncore_latency *l, size_t most)
 {
 	struct unc_key_sum rest = l->keys.rest;
+	size_t count = l->keys.count, shown = most && most < count ? most : count;
 	const struct unc_key_sum **sorted;
-	size_t count = 0, shown;
 
 	free(l->key_rows);
 	l->key_count = 0;
-	l->key_rows = calloc(l->keys.count + 1, sizeof(*l->key_rows));
-	sorted = calloc(l->keys.count + 1, sizeof(struct unc_key_sum *));
+	l->key_rows = calloc(count + 1, sizeof(*l->key_rows));
+	sorted = calloc(count + 1, sizeof(struct unc_key_sum *));
 	if (!l->key_rows || !sorted) {
 		free(sorted);
 		return unc_nomem(&l->u->error);
 	}
-	for (size_t i = 0; i < l->keys.room; i++)
-		if (l->keys.items[i].samples)
-			sorted[count++] = &l->keys.items[i];
+	for (size_t i = 0; i < count; i++)
+		sorted[i] = l->keys.items[i];
 	qsort(sorted, count, sizeof(*sorted), compare_sums);
-	shown = most && most < count ? most : count;
 	for (size_t i = 0; i < shown; i++)
 		add_key_row(l, sorted[i], false);
 	for (size_t i = shown; i < count; i++)

@@ -6,6 +6,7 @@
 #include "ibs/load.h"
 
 #include <fcntl.h>
+#include <search.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -15,51 +16,19 @@
 #endif
 
 #define PARENTS_MOST 64 /* a list of parents may be a circle in a broken recording */
-#define INDEX_SIZE (2 * UNC_OBJECTS_MOST)
 #define KERNEL_NAMES_MOST ((size_t)64 << 20)
 
 struct unc_task {
-	int tid, pid;      /* pid -1: not known */
-	bool used, looked; /* looked: /proc has been read */
+	int tid, pid; /* pid -1: not known */
+	bool looked;  /* /proc has been read */
 	struct unc_history history;
 };
 
-/* ---- tables ---- */
-
-/* The place of the task in the table, or where it would be. */
-static struct unc_task *place_of(const struct unc_tasks *t, struct unc_task *items, size_t room,
-				 int tid)
+static struct unc_task *find_task(const struct unc_tasks *t, int tid)
 {
-	size_t i = unc_hash_from(t->seed, &tid, sizeof(tid)) & (room - 1);
+	struct unc_task **found = tfind(&tid, &t->tree, unc_compare_ints);
 
-	while (items[i].used && items[i].tid != tid)
-		i = (i + 1) & (room - 1);
-	return &items[i];
-}
-
-static int grow(struct unc_tasks *t)
-{
-	size_t room = t->room ? 2 * t->room : 256;
-	struct unc_task *items = calloc(room, sizeof(*items));
-
-	if (!items)
-		return -ENOMEM;
-	if (!t->seed)
-		t->seed = unc_seed();
-	for (size_t i = 0; i < t->room; i++)
-		if (t->items[i].used)
-			*place_of(t, items, room, t->items[i].tid) = t->items[i];
-	free(t->items);
-	t->items = items;
-	t->room = room;
-	return 0;
-}
-
-static struct unc_task *find_task(struct unc_tasks *t, int tid)
-{
-	struct unc_task *task = t->room ? place_of(t, t->items, t->room, tid) : NULL;
-
-	return task && task->used ? task : NULL;
+	return found ? *found : NULL;
 }
 
 /* NULL: no memory, or no room. */
@@ -67,12 +36,17 @@ static struct unc_task *make_task(struct unc_tasks *t, int tid)
 {
 	struct unc_task *task = find_task(t, tid);
 
-	if (task)
+	if (task || t->count == UNC_TASKS_MOST)
 		return task;
-	if (t->count == UNC_TASKS_MOST || (4 * (t->count + 1) > 3 * t->room && grow(t) < 0))
+	task = calloc(1, sizeof(*task));
+	if (!task)
 		return NULL;
-	task = place_of(t, t->items, t->room, tid);
-	*task = (struct unc_task){.tid = tid, .pid = -1, .used = true};
+	task->tid = tid;
+	task->pid = -1;
+	if (!tsearch(task, &t->tree, unc_compare_ints)) {
+		free(task);
+		return NULL;
+	}
 	t->count++;
 	return task;
 }
@@ -93,49 +67,59 @@ static int add_event(struct unc_tasks *t, int tid, const struct unc_past *event)
 
 /* ---- objects ---- */
 
-static bool is_object(const struct unc_object *a, const struct unc_object *b)
+static int compare_objects(const void *a, const void *b)
 {
-	return a->inode == b->inode && a->build_id_size == b->build_id_size &&
-	       memcmp(a->build_id, b->build_id, a->build_id_size) == 0 &&
-	       strcmp(a->path, b->path) == 0;
+	const struct unc_object *x = a, *y = b;
+
+	if (x->inode != y->inode)
+		return x->inode < y->inode ? -1 : 1;
+	if (x->build_id_size != y->build_id_size)
+		return x->build_id_size < y->build_id_size ? -1 : 1;
+	if (memcmp(x->build_id, y->build_id, x->build_id_size) != 0)
+		return memcmp(x->build_id, y->build_id, x->build_id_size);
+	return strcmp(x->path, y->path);
 }
 
-static uint64_t hash_of(const struct unc_tasks *t, const struct unc_object *o)
+static void free_object(void *object)
 {
-	uint64_t h = unc_hash_from(t->seed, o->path, strlen(o->path));
+	struct unc_object *o = object;
 
-	h = unc_hash_from(h, &o->inode, sizeof(o->inode));
-	return unc_hash_from(h, o->build_id, o->build_id_size);
+	free((void *)o->path);
+	unc_symbols_finish(&o->symbols);
+	free(o);
+}
+
+static struct unc_object *add_object(struct unc_tasks *t, const struct unc_object *object)
+{
+	struct unc_object *copy = malloc(sizeof(*copy));
+
+	if (!copy)
+		return NULL;
+	*copy = *object;
+	copy->path = strdup(object->path);
+	copy->number = (uint32_t)t->object_count;
+	if (!copy->path || !tsearch(copy, &t->object_tree, compare_objects)) {
+		free_object(copy);
+		return NULL;
+	}
+	return UNC_ADD(&t->objects, &t->object_count, &copy) < 0 ? NULL : copy;
 }
 
 /* The number of the object, which is made if it is new. The path is copied. */
 static int intern(struct unc_tasks *t, const struct unc_object *object, uint32_t *number)
 {
-	struct unc_object copy = *object;
-	size_t i;
+	struct unc_object **found = tfind(object, &t->object_tree, compare_objects);
+	const struct unc_object *o = found ? *found : NULL;
 
-	if (!t->index)
-		t->index = calloc(INDEX_SIZE, sizeof(*t->index));
-	if (!t->index)
-		return -ENOMEM;
-	if (!t->seed)
-		t->seed = unc_seed();
-	i = hash_of(t, object) % INDEX_SIZE;
-	while (t->index[i] && !is_object(&t->objects[t->index[i] - 1], object))
-		i = (i + 1) % INDEX_SIZE;
-	if (!t->index[i] && t->object_count == UNC_OBJECTS_MOST) {
+	if (!o && t->object_count == UNC_OBJECTS_MOST) {
 		t->dropped++;
 		return -ENOSPC;
 	}
-	if (!t->index[i]) {
-		copy.path = strdup(object->path);
-		if (!copy.path || UNC_ADD(&t->objects, &t->object_count, &copy) < 0) {
-			free((void *)copy.path);
-			return -ENOMEM;
-		}
-		t->index[i] = (uint32_t)t->object_count;
-	}
-	*number = t->index[i] - 1;
+	if (!o)
+		o = add_object(t, object);
+	if (!o)
+		return -ENOMEM;
+	*number = o->number;
 	return 0;
 }
 
@@ -423,7 +407,7 @@ static void read_symbols(struct unc_tasks *t, int pid, struct unc_object *o)
 const char *unc_tasks_symbol(struct unc_tasks *t, int pid, uint32_t object, uint64_t offset,
 			     uint64_t *start)
 {
-	struct unc_object *o = &t->objects[object];
+	struct unc_object *o = t->objects[object];
 	const struct unc_symbol *symbol;
 	uint64_t address = offset;
 
@@ -451,17 +435,17 @@ int unc_tasks_node(const struct unc_tasks *t, int pid, uint64_t address)
 	return node >= 0 ? node : -1;
 }
 
+static void free_task(void *task)
+{
+	unc_history_finish(&((struct unc_task *)task)->history);
+	free(task);
+}
+
 void unc_tasks_finish(struct unc_tasks *t)
 {
-	for (size_t i = 0; i < t->room; i++)
-		unc_history_finish(&t->items[i].history);
-	free(t->items);
-	for (size_t i = 0; i < t->object_count; i++) {
-		free((void *)t->objects[i].path);
-		unc_symbols_finish(&t->objects[i].symbols);
-	}
+	tdestroy(t->tree, free_task);
+	tdestroy(t->object_tree, free_object);
 	free(t->objects);
-	free(t->index);
 }
 
 void unc_tasks_trim(struct unc_tasks *t)

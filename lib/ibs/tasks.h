@@ -22,6 +22,7 @@
 /* A file that is mapped, or a part of the kernel. */
 struct unc_object {
 	const char *path; /* or "[kernel]", "[anonymous]" ... */
+	uint32_t number;
 	uint64_t inode;
 	unsigned char build_id[UNC_BUILD_ID_MOST];
 	size_t build_id_size;
@@ -35,13 +36,12 @@ struct unc_tasks {
 	bool live;                   /* the tasks are those of the running machine */
 	int64_t newest; /* files modified later (seconds) are not those recorded; 0: any */
 	/* Inside: */
-	struct unc_task *items; /* a table with open addressing; `room` is a power of two */
-	size_t count, room;
-	struct unc_object *objects;
+	void *tree; /* of the tasks, by tid */
+	size_t count;
+	struct unc_object **objects;
 	size_t object_count;
-	uint32_t *index; /* of the objects: a table with open addressing, number + 1 */
+	void *object_tree;
 	size_t events;
-	uint64_t seed; /* of the two tables, so that no recording chooses what collides in them */
 	uint64_t symbols_used; /* of UNC_SYMBOLS_MOST */
 	/* Results: */
 	uint64_t dropped; /* records for which there was no room */

@@ -37,8 +37,8 @@ static void check(const struct unc_ibs *ibs)
 		const struct unc_keys *k = ibs->keys;
 		uint64_t of_keys = k->rest.samples;
 
-		for (size_t i = 0; i < k->room; i++)
-			of_keys += k->items[i].samples;
+		for (size_t i = 0; i < k->count; i++)
+			of_keys += k->items[i]->samples;
 		require(of_keys == used && k->count <= UNC_KEYS_MOST && k->unknown <= of_keys);
 	}
 	require(used == c->used && c->used + c->unusable <= c->loads && c->loads <= c->samples);

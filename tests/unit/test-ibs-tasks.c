@@ -79,7 +79,7 @@ static const char *place(struct unc_tasks *t, int pid, uint64_t address, uint64_
 
 	if (!unc_tasks_map(t, pid, address, time, &object, &offset))
 		return "?";
-	snprintf(text, sizeof(text), "%s+%llx", t->objects[object].path,
+	snprintf(text, sizeof(text), "%s+%llx", t->objects[object]->path,
 		 (unsigned long long)offset);
 	return text;
 }
@@ -308,22 +308,22 @@ static void tasks_that_run(void **state)
 	assert_string_equal(unc_tasks_name(&t, getpid(), 5), "named");
 	assert_true(unc_tasks_map(&t, getpid(), (uint64_t)(uintptr_t)test_tasks_function, 5,
 				  &object, &offset));
-	assert_contains(t.objects[object].path, "test-ibs-tasks");
+	assert_contains(t.objects[object]->path, "test-ibs-tasks");
 	symbol = unc_tasks_symbol(&t, getpid(), object, offset, &start);
 	assert_string_equal(symbol, "test_tasks_function");
 	assert_true(t.symbols_used > 0);
 	/* Where other files have used the room. */
 	t.symbols_used = UNC_SYMBOLS_MOST;
-	t.objects[object].read = false;
-	unc_symbols_finish(&t.objects[object].symbols);
+	t.objects[object]->read = false;
+	unc_symbols_finish(&t.objects[object]->symbols);
 	assert_null(unc_tasks_symbol(&t, getpid(), object, offset, &start));
 	assert_int_equal(t.large, 1);
 	assert_int_equal(t.changed, 0);
 	t.symbols_used = 0;
 	/* A file that is not the mapped one, by its inode. */
-	t.objects[object].inode++;
-	t.objects[object].read = false;
-	unc_symbols_finish(&t.objects[object].symbols);
+	t.objects[object]->inode++;
+	t.objects[object]->read = false;
+	unc_symbols_finish(&t.objects[object]->symbols);
 	assert_null(unc_tasks_symbol(&t, getpid(), object, offset, &start));
 	assert_int_equal(t.changed, 1);
 	unc_tasks_finish(&t);
@@ -355,9 +355,9 @@ static void paths_of_strangers(void **state)
 	for (int i = 0; i < 2; i++) {
 		add_map(&t, 4, 0x1000, 0, paths[i], 1 + (uint64_t)i);
 		assert_true(unc_tasks_map(&t, 4, 0x1010, 9, &object, &offset));
-		assert_string_equal(t.objects[object].path, paths[i]);
+		assert_string_equal(t.objects[object]->path, paths[i]);
 		assert_null(unc_tasks_symbol(&t, 4, object, offset, &start));
-		assert_int_equal(t.objects[object].symbols.count + t.symbols_used, 0);
+		assert_int_equal(t.objects[object]->symbols.count + t.symbols_used, 0);
 	}
 	assert_int_equal(read(watch, event, sizeof(event)), -1);
 	assert_int_equal(errno, EAGAIN);
