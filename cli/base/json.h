@@ -26,6 +26,7 @@ enum value_type {
 
 struct value {
 	enum value_type type;
+	bool fixed; /* of a row: the same in all intervals, while its query and place are the same */
 	union {
 		const char *text;
 		double real;
@@ -36,13 +37,19 @@ struct value {
 	};
 };
 
-#define value_none() ((struct value){VALUE_NONE, {NULL}})
-#define value_text(v) ((struct value){VALUE_TEXT, {.text = (v)}})
-#define value_real(v) ((struct value){VALUE_REAL, {.real = (v)}})
-#define value_count(v) ((struct value){VALUE_COUNT, {.count = (v)}})
-#define value_id(v) ((struct value){VALUE_ID, {.id = (v)}})
-#define value_flag(v) ((struct value){VALUE_FLAG, {.flag = (v)}})
-#define value_json(v) ((struct value){VALUE_JSON, {.json = (v)}})
+#define value_none() ((struct value){.type = VALUE_NONE})
+#define value_text(v) ((struct value){.type = VALUE_TEXT, .text = (v)})
+#define value_real(v) ((struct value){.type = VALUE_REAL, .real = (v)})
+#define value_count(v) ((struct value){.type = VALUE_COUNT, .count = (v)})
+#define value_id(v) ((struct value){.type = VALUE_ID, .id = (v)})
+#define value_flag(v) ((struct value){.type = VALUE_FLAG, .flag = (v)})
+#define value_json(v) ((struct value){.type = VALUE_JSON, .json = (v)})
+
+static inline struct value value_fixed(struct value v)
+{
+	v.fixed = true;
+	return v;
+}
 
 /* Fields follow each other as an array that ends with one without name. */
 struct field {

@@ -76,6 +76,8 @@ static void print(struct out *out, struct cells *kept, const struct cells *above
 	struct buffer *to = out->to, *line = &kept->line;
 	const size_t start = to->len;
 	const bool first = !kept->count;
+	const bool fixed = kept->query == out->row->row->query &&
+			   kept->place == out->row->row->place && !out->frame.made;
 	size_t from = 0, end = 0; /* the piece of the kept line that is copied next */
 	size_t count = 0;
 
@@ -85,7 +87,7 @@ static void print(struct out *out, struct cells *kept, const struct cells *above
 		const size_t begin = end;
 
 		end = count < kept->count ? c->end : end;
-		if (count < kept->count && is_same(c, f)) {
+		if (count < kept->count && ((fixed && f->value.fixed) || is_same(c, f))) {
 			c->end = (uint32_t)(to->len - start + end - from);
 			continue;
 		}
@@ -98,6 +100,8 @@ static void print(struct out *out, struct cells *kept, const struct cells *above
 	}
 	buffer_add(to, line->data + from, end - from);
 	kept->count = count;
+	kept->query = out->row->row->query;
+	kept->place = out->row->row->place;
 	if (first)
 		buffer_more(line, to->len - start + REASON_ROOM);
 	line->len = 0;

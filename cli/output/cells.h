@@ -23,6 +23,7 @@ struct cells {
 		bool has_text;
 	} all[OUT_FIELDS_ROOM];
 	size_t count;
+	const void *query, *place; /* of the row; fixed cells are those of these two */
 	struct buffer line;
 };
 
