@@ -31,6 +31,20 @@ python3() {
 	"${PYTHON:-$(type -P python3)}" "$@"
 }
 
+# From 1.7 on jq prints a number as its text is, 200.0 instead of 200, unless it has computed it.
+jq() {
+	local options=() plain='def plain: if type == "number" then . + 0
+		elif type == "array" or type == "object" then map_values(plain) else . end;'
+
+	while [[ ${1-} == -* ]]; do
+		case $1 in
+		--arg | --argjson | --slurpfile) options+=("${@:1:3}") && shift 3 ;;
+		*) options+=("$1") && shift ;;
+		esac
+	done
+	command jq "${options[@]}" "$plain plain | $1" "${@:2}"
+}
+
 # unpack MACHINE DIRECTORY: the files of a machine, for tests that change them.
 unpack() {
 	python3 -S "$MACHINES/snapshot.py" unpack "$1" "$2"
