@@ -102,59 +102,72 @@ static void check_speed(const struct uncore_counter *counter, struct unc_delta *
 		d->state = UNC_WRAPPED;
 }
 
-struct unc_delta unc_delta_take(const struct uncore_counter *counter,
-				const struct uncore_reading *before,
-				const struct uncore_reading *after)
+/* The times of the difference, and its state as they and `wrapped` tell it. */
+static void take_times(struct unc_delta *d, const struct uncore_reading *before,
+		       const struct uncore_reading *after)
 {
-	struct unc_delta d = {.window_ns = after->at_ns - before->at_ns,
-			      .took_ns = before->took_ns + after->took_ns,
-			      .took_end_ns = after->took_ns};
+	d->uncertain_ns = before->uncertain_ns + after->uncertain_ns;
+	d->uncertain_end_ns = after->uncertain_ns;
+	d->enabled_ns = after->enabled_ns - before->enabled_ns;
+	d->running_ns = after->running_ns - before->running_ns;
+	d->state = !d->enabled_ns   ? UNC_STOPPED
+		   : !d->running_ns ? UNC_NEVER_RAN
+		   : after->wrapped ? UNC_WRAPPED
+				    : UNC_COUNTED;
+	if (d->state == UNC_STOPPED)
+		d->why = after->why;
+}
 
-	if (counter->error < 0)
-		return (struct unc_delta){.state = UNC_NOT_OPEN};
-	if (before->lost || after->lost) {
-		d.state = UNC_LOST;
-		d.why = after->lost ? after->why : before->why;
-		return d;
-	}
-	if (after->enabled_ns < before->enabled_ns)
-		return went_back("enabled time", before->enabled_ns, after->enabled_ns);
-	if (after->running_ns < before->running_ns)
-		return went_back("running time", before->running_ns, after->running_ns);
-	d.uncertain_ns = before->uncertain_ns + after->uncertain_ns;
-	d.uncertain_end_ns = after->uncertain_ns;
-	d.enabled_ns = after->enabled_ns - before->enabled_ns;
-	d.running_ns = after->running_ns - before->running_ns;
-	if (d.enabled_ns && d.running_ns && after->wrapped && after->why)
-		return (struct unc_delta){.state = UNC_REWRITTEN, .why = after->why};
-	if (!d.enabled_ns || !d.running_ns || after->wrapped) {
-		d.state = !d.enabled_ns ? UNC_STOPPED : !d.running_ns ? UNC_NEVER_RAN : UNC_WRAPPED;
-		d.why = d.enabled_ns ? NULL : after->why;
-		return d;
-	}
-	d.incomplete = after->incomplete;
-	if (d.incomplete)
-		d.why = after->why ? after->why : "a part of what it counts is missing";
+static void take_count(const struct uncore_counter *counter, const struct uncore_reading *before,
+		       const struct uncore_reading *after, struct unc_delta *d)
+{
+	d->incomplete = after->incomplete;
+	if (d->incomplete)
+		d->why = after->why ? after->why : "a part of what it counts is missing";
 	if (counter->snapshot) {
-		d.count = after->raw;
-		d.scaled = scale(counter, &d);
-		return d;
+		d->count = after->raw;
+		d->scaled = scale(counter, d);
+		return;
 	}
 	/* No counter counts 2^63 between two readings: modulo 2^64 that is a decrease, for example
 	 * when a driver interprets a large jump of its hardware as a negative number. */
-	d.count = after->raw - before->raw;
-	if (counter->width < 64 && after->raw < before->raw)
-		d.count &= mask(counter->width);
-	else if (d.count > INT64_MAX && counter->register_bits)
-		return (struct unc_delta){.state = UNC_REWRITTEN};
-	else if (d.count > INT64_MAX)
-		return went_back("count", before->raw, after->raw);
-	d.from = before->raw & mask(counter->width);
-	d.to = after->raw & mask(counter->width);
-	d.scaled = scale(counter, &d);
-	d.own = after->own > before->own ? after->own - before->own : 0;
-	check_speed(counter, &d);
-	return d;
+	d->count = after->raw - before->raw;
+	if (counter->width < 64 && after->raw < before->raw) {
+		d->count &= mask(counter->width);
+	} else if (d->count > INT64_MAX) {
+		*d = counter->register_bits ? (struct unc_delta){.state = UNC_REWRITTEN}
+					    : went_back("count", before->raw, after->raw);
+		return;
+	}
+	d->from = before->raw & mask(counter->width);
+	d->to = after->raw & mask(counter->width);
+	d->scaled = scale(counter, d);
+	d->own = after->own > before->own ? after->own - before->own : 0;
+	check_speed(counter, d);
+}
+
+void unc_delta_take(const struct uncore_counter *counter, const struct uncore_reading *before,
+		    const struct uncore_reading *after, struct unc_delta *d)
+{
+	*d = (struct unc_delta){.window_ns = after->at_ns - before->at_ns,
+				.took_ns = before->took_ns + after->took_ns,
+				.took_end_ns = after->took_ns};
+	if (counter->error < 0) {
+		*d = (struct unc_delta){.state = UNC_NOT_OPEN};
+	} else if (before->lost || after->lost) {
+		d->state = UNC_LOST;
+		d->why = after->lost ? after->why : before->why;
+	} else if (after->enabled_ns < before->enabled_ns) {
+		*d = went_back("enabled time", before->enabled_ns, after->enabled_ns);
+	} else if (after->running_ns < before->running_ns) {
+		*d = went_back("running time", before->running_ns, after->running_ns);
+	} else {
+		take_times(d, before, after);
+		if (after->wrapped && after->why && d->state == UNC_WRAPPED)
+			*d = (struct unc_delta){.state = UNC_REWRITTEN, .why = after->why};
+		else if (d->state == UNC_COUNTED)
+			take_count(counter, before, after, d);
+	}
 }
 
 /* Whether the fall of a counter may be a wrap. Of one without a past, a fall by a small part of its

@@ -657,7 +657,7 @@ static void restart(struct uncore_monitor *m, const struct unc_part *part)
 		m->now[i].wrapped = true;
 		m->now[i].why = "another program writes these registers (pcm, likwid?), and had "
 				"switched the counter off";
-		m->latest[i] = unc_delta_take(&m->plan.counters[i], &m->previous[i], &m->now[i]);
+		unc_delta_take(&m->plan.counters[i], &m->previous[i], &m->now[i], &m->latest[i]);
 	}
 }
 
@@ -681,7 +681,7 @@ static int advance(struct uncore_monitor *m)
 	for (size_t i = m->first; i < m->first + m->count; i++) {
 		const struct uncore_counter *c = &m->plan.counters[i];
 
-		m->latest[i] = unc_delta_take(c, &m->previous[i], &m->now[i]);
+		unc_delta_take(c, &m->previous[i], &m->now[i], &m->latest[i]);
 		unc_delta_compare(c, &m->past[i], &m->latest[i]);
 	}
 	for (size_t p = 0; p < m->part_count; p++)

@@ -51,9 +51,8 @@ struct unc_delta {
  * were faster than its highest speed (if that is unknown: than any counter), an increase above that
  * speed (that of a second, if the interval is shorter), or an interval so long that it may have
  * wrapped twice. */
-struct unc_delta unc_delta_take(const struct uncore_counter *counter,
-				const struct uncore_reading *before,
-				const struct uncore_reading *after);
+void unc_delta_take(const struct uncore_counter *counter, const struct uncore_reading *before,
+		    const struct uncore_reading *after, struct unc_delta *d);
 
 /* What a counter did before, by its rates over pieces of a tenth of a second or more. It begins as
  * {0}. */

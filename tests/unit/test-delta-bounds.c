@@ -41,8 +41,10 @@ static struct unc_delta bound_in(uint64_t ns, struct uncore_counter c, uint64_t 
 {
 	struct uncore_reading from = {.raw = before};
 	struct uncore_reading to = {.raw = after, .enabled_ns = ns, .running_ns = ns};
+	struct unc_delta d;
 
-	return unc_delta_take(&c, &from, &to);
+	unc_delta_take(&c, &from, &to, &d);
+	return d;
 }
 
 static struct unc_delta bound(struct uncore_counter c, uint64_t before, uint64_t after)
@@ -252,16 +254,20 @@ static void test_register_that_overflowed(void **state)
 	struct uncore_counter c = {.width = 64, .most_per_s = 1000};
 	struct uncore_reading before = {.raw = 5}, after = {.raw = 8, .wrapped = true};
 	struct uncore_reading next = {.raw = 10};
+	struct unc_delta d;
 
 	(void)state;
 	after.enabled_ns = after.running_ns = SECOND;
 	next.enabled_ns = next.running_ns = 2 * SECOND;
-	assert_int_equal(unc_delta_take(&c, &before, &after).state, UNC_WRAPPED);
+	unc_delta_take(&c, &before, &after, &d);
+	assert_int_equal(d.state, UNC_WRAPPED);
 	/* What comes after is counted from there. */
-	assert_int_equal(unc_delta_take(&c, &after, &next).state, UNC_COUNTED);
-	assert_int_equal(unc_delta_take(&c, &after, &next).count, 2);
+	unc_delta_take(&c, &after, &next, &d);
+	assert_int_equal(d.state, UNC_COUNTED);
+	assert_int_equal(d.count, 2);
 	after.lost = true;
-	assert_int_equal(unc_delta_take(&c, &before, &after).state, UNC_LOST);
+	unc_delta_take(&c, &before, &after, &d);
+	assert_int_equal(d.state, UNC_LOST);
 }
 
 int main(void)

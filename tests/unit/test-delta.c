@@ -26,7 +26,10 @@ static struct uncore_reading at(uint64_t raw, uint64_t enabled_ns, uint64_t runn
 static struct unc_delta take(const struct uncore_counter *counter, struct uncore_reading before,
 			     struct uncore_reading after)
 {
-	return unc_delta_take(counter, &before, &after);
+	struct unc_delta d;
+
+	unc_delta_take(counter, &before, &after, &d);
+	return d;
 }
 
 static void plain(void **state)
@@ -265,8 +268,9 @@ static struct unc_delta add_up(const struct uncore_counter *c,
 	struct unc_delta total = {0};
 
 	for (size_t i = 1; i < count; i++) {
-		struct unc_delta d = unc_delta_take(c, &readings[i - 1], &readings[i]);
+		struct unc_delta d;
 
+		unc_delta_take(c, &readings[i - 1], &readings[i], &d);
 		unc_delta_add(c, &total, &d);
 	}
 	return total;

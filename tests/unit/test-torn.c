@@ -21,8 +21,10 @@ static struct unc_delta rise(struct uncore_counter c, uint64_t count, uint64_t n
 {
 	struct uncore_reading before = {.raw = 1000};
 	struct uncore_reading after = {.raw = 1000 + count, .enabled_ns = ns, .running_ns = ns};
+	struct unc_delta d;
 
-	return unc_delta_take(&c, &before, &after);
+	unc_delta_take(&c, &before, &after, &d);
+	return d;
 }
 
 /* ---- one difference ---- */
@@ -219,7 +221,7 @@ static void random_torn_readings_add_up(void **state)
 			}
 			now = (struct uncore_reading){
 				.raw = d.count, .enabled_ns = i * 4 * MS, .running_ns = i * 4 * MS};
-			delta = unc_delta_take(&halves, &before, &now);
+			unc_delta_take(&halves, &before, &now, &delta);
 			unc_delta_add(&halves, &total, &delta);
 			assert_int_equal(delta.state, UNC_COUNTED);
 			/* A reading is of some moment while it lasts. */
