@@ -45,7 +45,7 @@ static int take_lock(void)
 static void announce(const struct verify *v)
 {
 	const char *hypervisor = uncore_hypervisor(v->cli->u);
-	struct buffer cpus = {0};
+	auto_buffer cpus = {0};
 	uint64_t memory = 0, memory_all = 0; /* the most of a node, of a socket */
 	size_t peak = 0;                     /* the most CPUs of a socket */
 
@@ -83,37 +83,32 @@ static void announce(const struct verify *v)
 		cli_error("note: this is a virtual machine (%s): its nodes may differ from those "
 			  "of the hardware, and counters may include other virtual machines",
 			  hypervisor);
-	buffer_free(&cpus);
 }
 
 /* Checks before data are moved that the file can be written. */
 static int check_file(const char *file)
 {
-	char *copy = cli_copy(file);
+	auto_free char *copy = cli_copy(file);
 	struct stat st;
-	bool writable;
 
 	if (!file || strcmp(file, "-") == 0)
-		writable = true;
-	else if (stat(file, &st) == 0 && S_ISDIR(st.st_mode))
-		writable = (errno = EISDIR, false);
-	else
-		writable = access(file, W_OK) == 0 ||
-			   (errno == ENOENT && access(dirname(copy), W_OK | X_OK) == 0);
-	if (!writable)
-		cli_error("cannot open '%s' for writing: %s", file, strerror(errno));
-	free(copy);
-	return writable ? CLI_OK : CLI_RUNTIME;
+		return CLI_OK;
+	if (stat(file, &st) == 0 && S_ISDIR(st.st_mode))
+		errno = EISDIR;
+	else if (access(file, W_OK) == 0 ||
+		 (errno == ENOENT && access(dirname(copy), W_OK | X_OK) == 0))
+		return CLI_OK;
+	return cli_failure(CLI_RUNTIME, "cannot open '%s' for writing: %s", file, strerror(errno));
 }
 
 /* Writes the file of --output, and keeps a report on this machine. */
 static int write_report(const struct verify *v, const struct verify_result *results, size_t count)
 {
 	const char *snapshot = v->cli->snapshot, *rest = strchr(snapshot, '\n');
-	struct buffer text = {.records = true};
+	auto_buffer text = {.records = true};
 	bool tells = false;
 	struct writer w;
-	int status = CLI_OK;
+	int status;
 
 	/* The comments follow the first line, which names the format. */
 	buffer_add(&text, snapshot, rest ? (size_t)(rest - snapshot) + 1 : strlen(snapshot));
@@ -125,15 +120,12 @@ static int write_report(const struct verify *v, const struct verify_result *resu
 		tells = tells || results[i].verdict != VERIFY_UNKNOWN;
 	if (!v->o->metrics)
 		kept_write(v->cli, &text, tells);
-	if (v->o->file)
-		status = writer_open(&w, v->o->file, false);
-	if (v->o->file && !status) {
-		w.text.records = true;
-		buffer_add(&w.text, text.data, text.len);
-		status = writer_close(&w);
-	}
-	buffer_free(&text);
-	return status;
+	status = v->o->file ? writer_open(&w, v->o->file, false) : CLI_OK;
+	if (status || !v->o->file)
+		return status;
+	w.text.records = true;
+	buffer_add(&w.text, text.data, text.len);
+	return writer_close(&w);
 }
 
 /* Judges the readings, prints the verdicts, and writes a report if `write`. */
@@ -142,19 +134,16 @@ static int judge(const struct verify *v, bool write)
 	static const int exit_codes[] = {[VERIFY_PROVED] = CLI_OK,
 					 [VERIFY_OFF] = CLI_RUNTIME,
 					 [VERIFY_UNKNOWN] = CLI_UNAVAILABLE};
-	struct verify_result *results;
+	auto_free struct verify_result *results = NULL;
 	size_t count = verify_judge(&v->run, &results);
 	struct buffer text = {0};
 	int status = write ? write_report(v, results, count) : CLI_OK;
 
 	verify_print(&v->run, results, count, v->o->output, &text);
-	status = writer_print(&text) || status ? CLI_RUNTIME : CLI_OK;
-	if (!status)
-		status = exit_codes[verify_overall(results, count)];
-	if (!status && v->left_out)
-		status = CLI_UNAVAILABLE;
-	free(results);
-	return status;
+	if (writer_print(&text) || status)
+		return CLI_RUNTIME;
+	status = exit_codes[verify_overall(results, count)];
+	return !status && v->left_out ? CLI_UNAVAILABLE : status;
 }
 
 static int show(struct cli *cli, const struct verify_options *o)

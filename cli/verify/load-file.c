@@ -2,7 +2,6 @@
 /* The data of a device: the file or block device whose data are moved, and its place in the
  * machine. A device that was named is never opened for writing: what is written is a file without a
  * name, which the kernel removes however this process ends. */
-#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <glob.h>
@@ -86,12 +85,11 @@ static bool add_controllers(struct disk *d, const char *path)
 		return false;
 	for (size_t i = 0; i < g.gl_pathc; i++) {
 		const char *digits = name_of(g.gl_pathv[i]) + strlen("nvme");
-		char *controller = digits[strspn(digits, "0123456789")] || !*digits
-					   ? NULL
-					   : realpath(g.gl_pathv[i], NULL);
+		auto_free char *controller = digits[strspn(digits, "0123456789")] || !*digits
+						     ? NULL
+						     : realpath(g.gl_pathv[i], NULL);
 
 		found = (controller && add_address(d, controller)) || found;
-		free(controller);
 	}
 	globfree(&g);
 	return found;
@@ -110,10 +108,9 @@ static int add_slaves(struct disk *d, const char *path, unsigned depth, char why
 	if (glob(pattern, 0, NULL, &g))
 		return 0;
 	for (size_t i = 0; count >= 0 && i < g.gl_pathc; i++) {
-		char *slave = realpath(g.gl_pathv[i], NULL);
+		auto_free char *slave = realpath(g.gl_pathv[i], NULL);
 
 		count = slave && add_disk(d, slave, depth + 1, why) ? count + 1 : -1;
-		free(slave);
 	}
 	globfree(&g);
 	return count;
@@ -141,8 +138,8 @@ static bool add_disk(struct disk *d, char *path, unsigned depth, char why[DISK_W
 bool disk_find(struct disk *into, const char *sys, unsigned major, unsigned minor,
 	       char why[DISK_WHY])
 {
-	char link[PATH_MAX], *path;
-	bool found;
+	auto_free char *path = NULL;
+	char link[PATH_MAX];
 
 	*into = (struct disk){.count = 0};
 	snprintf(link, sizeof(link), "%s/dev/block/%u:%u", sys, major, minor);
@@ -154,27 +151,18 @@ bool disk_find(struct disk *into, const char *sys, unsigned major, unsigned mino
 	}
 	snprintf(into->path, sizeof(into->path), "%s", path);
 	snprintf(into->name, sizeof(into->name), "%s", name_of(path));
-	found = add_disk(into, path, 0, why);
-	free(path);
-	return found;
+	return add_disk(into, path, 0, why);
 }
 
 double disk_moved(const struct disk *d, bool written)
 {
-	/* The fields: requests, merged requests, sectors, milliseconds, of reads and then of
-	 * writes. */
-	const unsigned field = written ? 6 : 2;
-	struct buffer text = {0};
-	const char *at = buffer_read(&text, "%s/stat", d->path) ? "" : buffer_text(&text);
+	auto_buffer text = {0};
 	double sectors = -1;
 
-	for (unsigned i = 0; *at; i++) {
-		at += strspn(at, " \n");
-		if (i == field && isdigit((unsigned char)*at))
-			sectors = strtod(at, NULL);
-		at += strcspn(at, " \n");
-	}
-	buffer_free(&text);
+	/* Requests, merged requests, sectors and milliseconds of reads, and then of writes. */
+	if (buffer_read(&text, "%s/stat", d->path) == 0)
+		sscanf(buffer_text(&text), written ? "%*s %*s %*s %*s %*s %*s %lf" : "%*s %*s %lf",
+		       &sectors);
 	return sectors < 0 ? -1 : sectors * SECTOR;
 }
 
@@ -183,7 +171,7 @@ double disk_moved(const struct disk *d, bool written)
 __attribute__((format(printf, 3, 4))) static int refuse(int status, const struct device *d,
 							const char *fmt, ...)
 {
-	struct buffer why = {0};
+	auto_buffer why = {0};
 	va_list args;
 
 	va_start(args, fmt);
@@ -194,7 +182,6 @@ __attribute__((format(printf, 3, 4))) static int refuse(int status, const struct
 		  : d->load == VERIFY_FILE_READ ? "read"
 						: "write",
 		  d->path, why.data);
-	buffer_free(&why);
 	return status;
 }
 
@@ -250,7 +237,7 @@ static int check_extents(const struct device *d)
 	const uint32_t bad = FIEMAP_EXTENT_UNWRITTEN | FIEMAP_EXTENT_ENCODED |
 			     FIEMAP_EXTENT_DATA_INLINE | FIEMAP_EXTENT_DATA_TAIL |
 			     FIEMAP_EXTENT_DELALLOC;
-	struct fiemap *map =
+	auto_free struct fiemap *map =
 		cli_realloc(NULL, 1, sizeof(*map) + MOST * sizeof(struct fiemap_extent));
 	uint64_t at = 0;
 	bool whole = true;
@@ -272,7 +259,6 @@ static int check_extents(const struct device *d)
 		}
 		whole = whole && map->fm_mapped_extents;
 	}
-	free(map);
 	return whole ? CLI_OK
 		     : refuse(CLI_UNAVAILABLE, d,
 			      "the file has holes or compressed parts: name another one");
@@ -480,7 +466,8 @@ static int open_gpus(struct verify *v)
 {
 	struct uncore *u = v->cli->u;
 	const bool all = strcmp(v->o->gpus, "all") == 0;
-	char *list = cli_copy(all ? NULL : v->o->gpus), *rest = list, *name;
+	auto_free char *list = cli_copy(all ? NULL : v->o->gpus);
+	char *rest = list, *name;
 	int status = CLI_OK;
 
 	for (size_t i = 0; all && !status && i < uncore_device_count(u); i++)
@@ -488,7 +475,6 @@ static int open_gpus(struct verify *v)
 			status = open_gpu(v, uncore_device_at(u, i)->address);
 	while (!status && (name = strsep(&rest, ",")))
 		status = open_gpu(v, name);
-	free(list);
 	return status;
 }
 

@@ -29,12 +29,10 @@
 /* The number behind a label of /proc/meminfo or of a node's, in bytes. */
 static uint64_t meminfo(const char *path, const char *label)
 {
-	struct buffer text = {0};
+	auto_buffer text = {0};
 	const char *at = buffer_read(&text, "%s", path) ? NULL : strstr(buffer_text(&text), label);
-	uint64_t kib = at ? strtoull(at + strlen(label), NULL, 10) : 0;
 
-	buffer_free(&text);
-	return kib << 10;
+	return at ? strtoull(at + strlen(label), NULL, 10) << 10 : 0;
 }
 
 uint64_t node_free(int node)
@@ -62,7 +60,7 @@ static struct caches caches_of_socket(const struct uncore *u, int socket)
 
 		for (int index = last ? 4 : -1; index >= 0; index--) {
 			static const char folder[] = "/sys/devices/system/cpu";
-			struct buffer size = {0}, shared = {0};
+			auto_buffer size = {0}, shared = {0};
 			uint64_t bytes;
 
 			buffer_read(&size, "%s/cpu%d/cache/index%d/size", folder, c->id, index);
@@ -74,8 +72,6 @@ static struct caches caches_of_socket(const struct uncore *u, int socket)
 			sum.last += last ? bytes : 0;
 			sum.all += bytes;
 			last = last && !size.len;
-			buffer_free(&size);
-			buffer_free(&shared);
 		}
 	}
 	return sum;
@@ -92,19 +88,18 @@ static bool read_node(int id, const char *file, struct buffer *into)
 static const struct node *nearest(const struct verify *v, int id)
 {
 	const struct node *found = NULL;
-	struct buffer text = {0};
+	auto_buffer text = {0};
 	long least = LONG_MAX;
-	const char *at = read_node(id, "distance", &text) ? text.data : "";
+	const char *at = read_node(id, "distance", &text) ? buffer_text(&text) : "";
 
 	for (int other = 0; other < NODES_MOST; other++) {
-		struct buffer unused = {0};
+		auto_buffer unused = {0};
 		const struct node *n = v->nodes;
 		char *end;
 		long distance;
 
 		if (!read_node(other, "cpulist", &unused))
 			continue;
-		buffer_free(&unused);
 		distance = strtol(at, &end, 10);
 		if (end == at)
 			break;
@@ -116,7 +111,6 @@ static const struct node *nearest(const struct verify *v, int id)
 			found = n;
 		}
 	}
-	buffer_free(&text);
 	return found;
 }
 
@@ -124,12 +118,11 @@ static const struct node *nearest(const struct verify *v, int id)
 static void find_bare_nodes(struct verify *v)
 {
 	for (int id = 0; id < NODES_MOST; id++) {
-		struct buffer cpus = {0};
+		auto_buffer cpus = {0};
 		bool bare = read_node(id, "cpulist", &cpus) && (!cpus.len || *cpus.data == '\n');
 		const struct node *near = bare ? nearest(v, id) : NULL;
 		struct node node;
 
-		buffer_free(&cpus);
 		if (!near || node_free(id) < FREE_LEAST)
 			continue;
 		node = *near;

@@ -13,12 +13,12 @@
 
 static bool is_chosen(const struct verify *v, const struct verify_expectation *e)
 {
-	char *list = cli_copy(v->o->metrics), *rest = list, *pattern;
+	auto_free char *list = cli_copy(v->o->metrics);
+	char *rest = list, *pattern;
 	bool chosen = !list && e->group != VERIFY_QUEUES;
 
 	while (!chosen && (pattern = strsep(&rest, ",")))
 		chosen = fnmatch(pattern, e->metric, 0) == 0;
-	free(list);
 	return chosen;
 }
 
@@ -138,7 +138,7 @@ static int add_metrics(struct verify *v, struct added *added)
 	const bool files = v->o->read || v->o->write, devices = files || v->o->gpus;
 	const struct verify_expectation *e;
 	bool chosen = false, without = false, stacks = false;
-	struct buffer names = {0};
+	auto_buffer names = {0};
 	int status = CLI_OK;
 
 	for (size_t i = 0; !status && (e = verify_expectation_at(i)); i++) {
@@ -156,16 +156,13 @@ static int add_metrics(struct verify *v, struct added *added)
 	if (!status && stacks)
 		status = add_ports(v);
 	v->moves = v->loads & MOVED;
-	if (!chosen && !status) {
-		status = CLI_USAGE;
-		cli_error(
-			"--metrics '%s': %s%s", v->o->metrics,
-			without ? "counters of devices need --read FILE, --write DIRECTORY or --gpu ADDRESS"
-				: "verify can judge ",
-			without ? "" : names.data);
-	}
-	buffer_free(&names);
-	return status;
+	if (status || chosen)
+		return status;
+	return cli_failure(
+		CLI_USAGE, "--metrics '%s': %s%s", v->o->metrics,
+		without ? "counters of devices need --read FILE, --write DIRECTORY or --gpu ADDRESS"
+			: "verify can judge ",
+		without ? "" : names.data);
 }
 
 /* Metrics that the hardware lacks are left out, but each requested subject must have one. */
@@ -176,11 +173,10 @@ static int check_added(struct verify *v, const struct added *added)
 
 		if (!(s == READ_FILE ? v->o->read : v->o->write) || added->any[s])
 			continue;
-		if (!*added->why[s]) {
-			cli_error("--metrics '%s': none of them counts the data of %s",
-				  v->o->metrics, option);
-			return CLI_USAGE;
-		}
+		if (!*added->why[s])
+			return cli_failure(CLI_USAGE,
+					   "--metrics '%s': none of them counts the data of %s",
+					   v->o->metrics, option);
 		cli_error("%s: nothing counts the data of its device: this needs PMUs of PCIe, or "
 			  "of the caches that devices use: %s",
 			  option, added->why[s]);

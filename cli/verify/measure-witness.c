@@ -23,34 +23,30 @@ struct powercap_zone {
 /* The number in a file; NaN: it cannot be read. */
 static double number_of(const char *folder, const char *file)
 {
-	struct buffer text = {0};
-	double value = NAN;
+	auto_buffer text = {0};
+	double value;
 	char *end;
 
-	if (buffer_read(&text, "%s/%s", folder, file) == 0) {
-		value = strtod(buffer_text(&text), &end);
-		value = end == buffer_text(&text) ? (double)NAN : value;
-	}
-	buffer_free(&text);
-	return value;
+	if (buffer_read(&text, "%s/%s", folder, file))
+		return NAN;
+	value = strtod(buffer_text(&text), &end);
+	return end == buffer_text(&text) ? (double)NAN : value;
 }
 
 /* "package-0", "package-0-die-1", "core", "psys", "psys-1": the word, and the number if it has
  * one. */
 static bool read_name(const char *folder, char domain[16], int *number)
 {
-	struct buffer text = {0};
-	bool found = buffer_read(&text, "%s/name", folder) == 0;
+	auto_buffer text = {0};
+	const char *name, *rest;
 
-	if (found) {
-		const char *name = buffer_text(&text), *rest;
-
-		snprintf(domain, 16, "%.*s", (int)strcspn(name, "-\n"), name);
-		rest = name + strlen(domain);
-		*number = *rest == '-' ? (int)strtol(rest + 1, NULL, 10) : -1;
-	}
-	buffer_free(&text);
-	return found;
+	if (buffer_read(&text, "%s/name", folder))
+		return false;
+	name = buffer_text(&text);
+	snprintf(domain, 16, "%.*s", (int)strcspn(name, "-\n"), name);
+	rest = name + strlen(domain);
+	*number = *rest == '-' ? (int)strtol(rest + 1, NULL, 10) : -1;
+	return true;
 }
 
 /* The number of a part is that of its package, whose directory has the name without the last
@@ -71,12 +67,11 @@ static void add_zone(struct powercap *p, const char *folder)
 		p->limit = fmax(p->limit, number_of(folder, file) / 1e6);
 	}
 	if (second) {
-		char *package = cli_copy(folder);
+		auto_free char *package = cli_copy(folder);
 
 		package[second - folder] = '\0';
 		if (!read_name(package, unused, &z.package))
 			z.package = -1;
-		free(package);
 	}
 	/* The name for the first package has no number. */
 	z.package = z.package < 0 ? 0 : z.package;
@@ -87,7 +82,7 @@ static void add_zone(struct powercap *p, const char *folder)
 
 void powercap_find(struct powercap *p, const char *root)
 {
-	struct buffer pattern = {0};
+	auto_buffer pattern = {0};
 	glob_t g;
 
 	*p = (struct powercap){0};
@@ -98,7 +93,6 @@ void powercap_find(struct powercap *p, const char *root)
 			add_zone(p, g.gl_pathv[i]);
 		globfree(&g);
 	}
-	buffer_free(&pattern);
 }
 
 void powercap_free(struct powercap *p)

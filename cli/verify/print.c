@@ -50,7 +50,7 @@ static void put_row(struct table *t, const struct verify_run *run, const struct 
 	const struct verify_load_words *words = &verify_load_words[r->series->load];
 	const bool ns = strcmp(words->unit, "ns") == 0; /* printed as seconds */
 	size_t len = strlen(c->metric), end = sizeof(ending) - 1;
-	struct buffer place = {0};
+	auto_buffer place = {0};
 
 	if (len > end && strcmp(c->metric + len - end, ending) == 0)
 		len -= end;
@@ -81,7 +81,6 @@ static void put_row(struct table *t, const struct verify_run *run, const struct 
 	}
 	table_cell(t, "%s", verify_verdicts[r->verdict]);
 	table_end_row(t, *note ? note : NULL);
-	buffer_free(&place);
 }
 
 /* Nodes without CPUs whose memory no counter counts. */
@@ -118,7 +117,7 @@ static void put_text(const struct verify_run *run, const struct verify_result *r
 	table_init(&t, columns);
 	for (size_t i = 0; i < count; i++) {
 		const struct verify_result *r = &results[i];
-		struct buffer note = {0};
+		auto_buffer note = {0};
 
 		tally[r->verdict]++;
 		known = known || (r->unit && r->series->load == VERIFY_SPIN);
@@ -131,7 +130,6 @@ static void put_text(const struct verify_run *run, const struct verify_result *r
 		/* Channels that are proved are only in the range. */
 		if (r->cell->channel < 0 || (told && r->verdict != VERIFY_PROVED))
 			put_row(&t, run, r, buffer_text(&note));
-		buffer_free(&note);
 	}
 	table_print(&t, to);
 	table_free(&t);
@@ -209,7 +207,7 @@ void verify_print(const struct verify_run *run, const struct verify_result *resu
 void verify_print_comments(const struct verify_run *run, const struct verify_result *results,
 			   size_t count, struct buffer *to)
 {
-	struct buffer text = {0};
+	auto_buffer text = {0};
 	char *rest, *line;
 
 	put_text(run, results, count, &text);
@@ -220,5 +218,4 @@ void verify_print_comments(const struct verify_run *run, const struct verify_res
 			buffer_add(to, line, (unsigned char)*line < 0x80);
 		buffer_puts(to, "\n");
 	}
-	buffer_free(&text);
 }

@@ -73,7 +73,7 @@ static bool kept_path(const struct cli *cli, bool of_system, struct buffer *to)
  * user also those above it. */
 static int open_directory(const char *path, bool of_system)
 {
-	char *copy = cli_copy(path);
+	auto_free char *copy = cli_copy(path);
 	struct stat st;
 	int fd;
 
@@ -82,7 +82,6 @@ static int open_directory(const char *path, bool of_system)
 		mkdir(copy, 0700);
 		*end = '/';
 	}
-	free(copy);
 	if (mkdir(path, of_system ? 0755 : 0700) && errno != EEXIST)
 		return -errno;
 	fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -97,7 +96,7 @@ static int open_directory(const char *path, bool of_system)
 void kept_write(const struct cli *cli, const struct buffer *report, bool tells)
 {
 	bool of_system = geteuid() == 0;
-	struct buffer path = {0}, temporary = {0};
+	auto_buffer path = {0}, temporary = {0};
 	char *name;
 	int dir, err;
 
@@ -112,7 +111,6 @@ void kept_write(const struct cli *cli, const struct buffer *report, bool tells)
 		cli_error("note: the last report is kept on this machine, since all verdicts of "
 			  "this one are 'cannot tell': %s",
 			  path.data);
-		buffer_free(&path);
 		return;
 	}
 	name = strrchr(path.data, '/');
@@ -125,8 +123,6 @@ void kept_write(const struct cli *cli, const struct buffer *report, bool tells)
 	cli_error("note: the report %s kept on this machine, for doctor and explain: %s/%s%s%s",
 		  err ? "is not" : "is", path.data, name, err ? ": " : "",
 		  err ? strerror(err) : "");
-	buffer_free(&temporary);
-	buffer_free(&path);
 }
 
 /* ---- a file that may be a report ---- */
@@ -190,10 +186,8 @@ const char *proof_read(struct verify_run *into, const char *path, char why[VERIF
 
 	if (!wrong)
 		wrong = verify_parse_run(into, buffer_text(&c.text), why) ? NULL : why;
-	else if (!*wrong)
-		wrong = strerror(ENOENT);
 	buffer_free(&c.text);
-	return wrong;
+	return wrong && !*wrong ? strerror(ENOENT) : wrong;
 }
 
 static bool try_candidate(struct proof *p, const struct candidate *c)
