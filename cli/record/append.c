@@ -71,14 +71,14 @@ const char *recording_network(const char *path)
 		{0x00c36400, "Ceph"},       {AFS_SUPER_MAGIC, "AFS"}, {OCFS2_SUPER_MAGIC, "OCFS2"},
 		{CODA_SUPER_MAGIC, "Coda"},
 	};
-	char *folder = cli_copy(path), *slash = strrchr(folder, '/');
+	auto_free char *folder = cli_copy(path);
+	char *slash = strrchr(folder, '/');
 	struct statfs st;
 	int err;
 
 	if (slash)
 		slash[slash == folder] = '\0';
 	err = statfs(path, &st) ? statfs(slash ? folder : ".", &st) : 0;
-	free(folder);
 	for (size_t i = 0; !err && i < sizeof(systems) / sizeof(*systems); i++)
 		if ((uint32_t)st.f_type == systems[i].magic)
 			return systems[i].name;

@@ -166,7 +166,7 @@ static int read_session(struct cli *cli, struct diff *d, int side, struct uncore
 static int read_file(const struct cli *cli, struct diff *d, int side)
 {
 	struct cli one = *cli;
-	struct buffer source = {0};
+	auto_buffer source = {0};
 	struct uncore_sample *sample = NULL;
 	int status;
 
@@ -197,7 +197,6 @@ static int read_file(const struct cli *cli, struct diff *d, int side)
 	}
 	uncore_sample_free(sample);
 	cli_close(&one);
-	buffer_free(&source);
 	return status;
 }
 
@@ -552,10 +551,9 @@ int cmd_diff(struct cli *cli, int argc, char **argv)
 	int status = CLI_OK;
 
 	cli_parse(cli, &syntax, &d, argc, argv);
-	if (cli->source || cli->root) {
-		cli_error("diff reads its files: --source and --root cannot be used");
-		status = CLI_USAGE;
-	}
+	if (cli->source || cli->root)
+		status = cli_failure(CLI_USAGE,
+				     "diff reads its files: --source and --root cannot be used");
 	for (int side = 0; !status && side < 2; side++)
 		status = read_file(cli, &d, side);
 	if (!status)

@@ -114,7 +114,7 @@ static int open_record(void *context, const struct uncore_monitor *m)
 static int move_file(const char *from, const char *to)
 {
 	static const char *const parts[] = {"-wal", "-shm", ""};
-	struct buffer old = {0}, new = {0};
+	auto_buffer old = {0}, new = {0};
 	int err = 0;
 
 	for (size_t i = 0; !err && i < sizeof(parts) / sizeof(*parts); i++) {
@@ -124,17 +124,14 @@ static int move_file(const char *from, const char *to)
 		err = to ? rename(old.data, new.data) : unlink(old.data);
 		err = err && errno != ENOENT ? -errno : 0;
 	}
-	if (err)
-		cli_error("%s: cannot be renamed: %s", from, strerror(-err));
-	buffer_free(&old);
-	buffer_free(&new);
-	return err ? CLI_RUNTIME : CLI_OK;
+	return err ? cli_failure(CLI_RUNTIME, "%s: cannot be renamed: %s", from, strerror(-err))
+		   : CLI_OK;
 }
 
 /* Renames FILE.N to FILE.N+1, and FILE to FILE.1. Only --keep removes files. */
 static int shift_files(const struct record *r)
 {
-	struct buffer from = {0}, to = {0};
+	auto_buffer from = {0}, to = {0};
 	uint64_t last = 1;
 	int status = CLI_OK;
 
@@ -153,8 +150,6 @@ static int shift_files(const struct record *r)
 			buffer_puts(&from, r->o.path);
 		status = move_file(from.data, r->o.keep && last > r->o.keep ? NULL : to.data);
 	}
-	buffer_free(&from);
-	buffer_free(&to);
 	return status;
 }
 
@@ -171,13 +166,12 @@ static bool is_due(struct record *r)
  * readings of a file are also the first ones of the next file. */
 static int rotate(struct record *r)
 {
-	struct buffer name = {0};
+	auto_buffer name = {0};
 	struct recording before;
 	int err = record_who_end(&r->who, &r->file), status;
 
 	if (!err)
 		err = recording_end(&r->file, r->paused ? "disabled" : "rotated");
-
 	if (err) {
 		r->intervals -= r->file.batch_count;
 		return fail(r);
@@ -195,7 +189,6 @@ static int rotate(struct record *r)
 	if (!status && recording_continue(&r->file, &before))
 		status = fail(r);
 	recording_close(&before);
-	buffer_free(&name);
 	return status;
 }
 
@@ -360,20 +353,19 @@ static void prepare_signals(void)
 static int choose_presets(struct cli *cli, struct stat_options *o)
 {
 	for (const struct command *c = cli->presets; c->name; c++) {
+		auto_free char *list = cli_copy(c->recorded ? c->metrics : NULL);
+		char *rest = list, *pattern;
 		struct uncore_monitor *m;
-		char *list, *rest, *pattern;
 		bool countable = false;
 
-		if (!c->recorded)
+		if (!list)
 			continue;
 		if (uncore_monitor_new(&m, cli->u))
 			return cli_fail(cli, -ENOMEM);
-		rest = list = cli_copy(c->metrics);
 		while (!countable && (pattern = strsep(&rest, ",")))
 			countable = uncore_monitor_add_metrics(m, pattern) == 0;
 		if (countable)
 			stat_add_preset(o, c);
-		free(list);
 		uncore_monitor_free(m);
 	}
 	return CLI_OK;

@@ -85,22 +85,16 @@ static bool parse_date(const char *text, uint64_t *ns)
 static int parse_time(struct replay_file *f, const char *option, const char *text, uint64_t *ns)
 {
 	int64_t first = 0;
-	int err;
 
 	if (*text != '+' && parse_date(text, ns))
 		return CLI_OK;
-	if (*text != '+' || uncore_duration_parse(text + 1, NS_PER_S, ns)) {
-		cli_error("%s: '%s' is not a time of a recording: write 2026-11-22T23:50:32Z, or "
-			  "+10min from its begin",
-			  option, text);
-		return CLI_USAGE;
-	}
-	err = store_number(&f->recording, "SELECT wall_ns FROM tick ORDER BY id LIMIT 1", 0,
-			   &first);
-	if (err) {
-		cli_error("%s", f->recording.error);
-		return CLI_RUNTIME;
-	}
+	if (*text != '+' || uncore_duration_parse(text + 1, NS_PER_S, ns))
+		return cli_failure(CLI_USAGE,
+				   "%s: '%s' is not a time of a recording: write "
+				   "2026-11-22T23:50:32Z, or +10min from its begin",
+				   option, text);
+	if (store_number(&f->recording, "SELECT wall_ns FROM tick ORDER BY id LIMIT 1", 0, &first))
+		return cli_failure(CLI_RUNTIME, "%s", f->recording.error);
 	*ns += (uint64_t)first;
 	return CLI_OK;
 }
@@ -215,7 +209,7 @@ static int open_counters(void *context, struct uncore_counter *const *counters, 
 {
 	struct replay *r = context;
 	struct replay_file *f = r->file;
-	bool *used = cli_realloc(NULL, f->recording.counter_count + 1, sizeof(*used));
+	auto_free bool *used = cli_realloc(NULL, f->recording.counter_count + 1, sizeof(*used));
 	size_t found = 0;
 	int err = 0;
 
@@ -244,7 +238,6 @@ static int open_counters(void *context, struct uncore_counter *const *counters, 
 		counters[i]->error = old->error;
 		counters[i]->why = old->error && !old->why ? strerror(-old->error) : old->why;
 	}
-	free(used);
 	if (!found) {
 		list_recorded(r, f->why, sizeof(f->why));
 		return -ENODEV;
@@ -360,10 +353,9 @@ static int show(struct replay *r, const struct uncore_sample *sample, struct unc
 {
 	struct replay_file *f = r->file;
 
-	if (!shown_put(&f->shown, &f->recording, f->number, sample, rows))
-		return CLI_OK;
-	cli_error("%s", f->recording.error);
-	return CLI_RUNTIME;
+	return shown_put(&f->shown, &f->recording, f->number, sample, rows)
+		       ? cli_failure(CLI_RUNTIME, "%s", f->recording.error)
+		       : CLI_OK;
 }
 
 /* ---- the file ---- */
@@ -439,38 +431,37 @@ static int read_interval(struct replay *r)
  * file has their values only. */
 static int refuse_made_pmus(struct recording *file, const char *path)
 {
-	char *source = NULL;
+	auto_free char *source = NULL;
 	int64_t who = 0;
-	int err = recording_meta(file, "source", &source), status = CLI_OK;
+	int err = recording_meta(file, "source", &source);
 	bool made = source && (strncmp(source, "regs:", 5) == 0 || strcmp(source, "resctrl") == 0);
 
 	if (!err && made)
 		err = store_number(file, "SELECT count(*) FROM sqlite_master WHERE name = 'who'", 0,
 				   &who);
 	if (err)
-		status = cli_failure(CLI_RUNTIME, "%s", file->error);
-	else if (made)
-		status = cli_failure(CLI_UNAVAILABLE,
-				     "%s: recordings of %s cannot be computed again; the recorded "
-				     "values are in its view samples%s: sqlite3 -header %s "
-				     "'SELECT time, name, pmu, value, unit, quality FROM samples'",
-				     path, source, who ? ", those of --who in its view who" : "",
-				     path);
-	free(source);
-	return status;
+		return cli_failure(CLI_RUNTIME, "%s", file->error);
+	if (!made)
+		return CLI_OK;
+	return cli_failure(
+		CLI_UNAVAILABLE,
+		"%s: recordings of %s cannot be computed again; the recorded values are in "
+		"its view samples%s: sqlite3 -header %s "
+		"'SELECT time, name, pmu, value, unit, quality FROM samples'",
+		path, source, who ? ", those of --who in its view who" : "", path);
 }
 
 static int set_source(struct replay *r, struct uncore *u)
 {
 	struct recording *file = &r->file->recording;
-	char *snapshot = NULL, *peak = NULL, *simulated = NULL;
+	auto_free char *snapshot = NULL, *peak = NULL, *simulated = NULL;
 	struct uncore_replay source = {.size = sizeof(source),
 				       .name = r->file->source,
 				       .context = r,
 				       .open = open_counters,
 				       .read = read_counters,
 				       .has = has_pmu};
-	int err = read_interval(r), status = CLI_OK;
+	int err = read_interval(r);
 
 	if (!err)
 		err = recording_meta(file, "snapshot", &snapshot);
@@ -481,20 +472,14 @@ static int set_source(struct replay *r, struct uncore *u)
 	if (!err)
 		err = read_queries(r);
 	if (err)
-		cli_error("%s", file->error);
-	status = err ? CLI_RUNTIME : CLI_OK;
+		return cli_failure(CLI_RUNTIME, "%s", file->error);
 	source.snapshot = snapshot ? snapshot : "";
 	source.simulated = simulated && strcmp(simulated, "0") != 0;
-	if (!err && uncore_set_replay(u, &source)) {
-		cli_error("%s", uncore_error(u));
-		status = CLI_RUNTIME;
-	}
-	if (!status && peak && strtod(peak, NULL) > 0)
+	if (uncore_set_replay(u, &source))
+		return cli_failure(CLI_RUNTIME, "%s", uncore_error(u));
+	if (peak && strtod(peak, NULL) > 0)
 		uncore_set_memory_peak(u, strtod(peak, NULL));
-	free(snapshot);
-	free(peak);
-	free(simulated);
-	return status;
+	return CLI_OK;
 }
 
 enum { AS_RECORDED, BEGIN, END, REGION, OPTIONS };
@@ -538,24 +523,23 @@ static int take_region(struct replay *r, const char *text)
 {
 	struct replay_file *f = r->file;
 	struct region *region = &f->region;
-	struct human length, interval;
+	struct human length;
 	int err = region_find(&f->recording, text, f->begin_ns, f->end_ns, region);
 
 	r->region = true;
 	r->empty = err == -ENOENT || (!err && !region->count);
-	if (err) {
-		cli_error("%s%s", f->recording.error,
-			  err == -ENOENT ? "; uncore report --regions lists them" : "");
-		return err == -ENOENT ? CLI_USAGE : CLI_RUNTIME;
-	}
-	human_value(&length, (double)region->length_ns / 1e9, "s");
-	human_value(&interval, (double)r->interval_ns / 1e9, "s");
-	if (!region->count) {
-		cli_error("%s: region '%s' has no complete interval: it lasts %s, and an interval "
-			  "%s",
-			  f->recording.path, text, length.text, interval.text);
-		return CLI_UNAVAILABLE;
-	}
+	if (err == -ENOENT)
+		return cli_failure(CLI_USAGE, "%s; uncore report --regions lists them",
+				   f->recording.error);
+	if (err)
+		return cli_failure(CLI_RUNTIME, "%s", f->recording.error);
+	length = human((double)region->length_ns / 1e9, "s");
+	if (!region->count)
+		return cli_failure(CLI_UNAVAILABLE,
+				   "%s: region '%s' has no complete interval: it lasts %s, and an "
+				   "interval %s",
+				   f->recording.path, text, length.text,
+				   human((double)r->interval_ns / 1e9, "s").text);
 	cli_error("region '%s': %llu time%s, %s in all, of which complete intervals cover %.1f %%",
 		  text, (unsigned long long)region->times, region->times == 1 ? "" : "s",
 		  length.text, 100 * (double)region->covered_ns / (double)region->length_ns);
@@ -587,7 +571,7 @@ int replay_open(struct replay **out, struct uncore *u, const char *spec,
 {
 	struct replay *r = cli_realloc(NULL, 1, sizeof(*r));
 	struct replay_file *f = cli_realloc(NULL, 1, sizeof(*f));
-	char *path = cli_copy(spec);
+	auto_free char *path = cli_copy(spec);
 	struct buffer source = {0};
 	struct cli_part own = {0};
 	int status = CLI_OK;
@@ -602,11 +586,9 @@ int replay_open(struct replay **out, struct uncore *u, const char *spec,
 	*out = r;
 	buffer_printf(&source, "replay:%s", path);
 	f->source = source.data;
-	if (recording_open(&f->recording, path)) {
-		cli_error("%s", f->recording.error);
-		status = CLI_RUNTIME;
-	}
-	if (!status && part->begin)
+	if (recording_open(&f->recording, path))
+		return cli_failure(CLI_RUNTIME, "%s", f->recording.error);
+	if (part->begin)
 		status = parse_time(f, "begin", part->begin, &f->begin_ns);
 	if (!status && part->end)
 		status = parse_time(f, "end", part->end, &f->end_ns);
@@ -617,10 +599,7 @@ int replay_open(struct replay **out, struct uncore *u, const char *spec,
 	if (!status && part->region)
 		status = take_region(r, part->region);
 	if (!status && (recording_meta(&f->recording, "host", &r->host) ||
-			recording_meta(&f->recording, "command_line", &r->command_line))) {
-		cli_error("%s", f->recording.error);
-		status = CLI_RUNTIME;
-	}
-	free(path);
+			recording_meta(&f->recording, "command_line", &r->command_line)))
+		return cli_failure(CLI_RUNTIME, "%s", f->recording.error);
 	return status;
 }

@@ -44,11 +44,10 @@ static int keep(void *context, uint64_t wall_ns, struct buffer *text)
 	}
 	r->pieces[r->count] = (struct piece){wall_ns, r->count, ftell(r->kept), text->len};
 	r->count++;
-	if (fwrite(text->data, 1, text->len, r->kept) != text->len) {
-		cli_error(
+	if (fwrite(text->data, 1, text->len, r->kept) != text->len)
+		return cli_failure(
+			CLI_RUNTIME,
 			"the records of several recordings cannot be kept in a temporary file: %m");
-		return CLI_RUNTIME;
-	}
 	text->len = 0;
 	return CLI_OK;
 }
@@ -75,16 +74,13 @@ static int print_merged(struct report *r)
 	w.piece = "interval";
 	for (size_t i = 0; !status && i < r->count; i++) {
 		const struct piece *p = &r->pieces[i];
-		size_t old = w.text.len;
-		char *text = cli_realloc(NULL, p->len, 1);
+		char *text = buffer_more(&w.text, p->len);
 
-		if (fseek(r->kept, p->at, SEEK_SET) || fread(text, 1, p->len, r->kept) != p->len) {
-			cli_error("the records of several recordings cannot be read again: %m");
-			status = CLI_RUNTIME;
-		}
-		buffer_add(&w.text, text, p->len);
-		free(text);
-		if (!status && old + p->len > 0x10000)
+		if (fseek(r->kept, p->at, SEEK_SET) || fread(text, 1, p->len, r->kept) != p->len)
+			status = cli_failure(
+				CLI_RUNTIME,
+				"the records of several recordings cannot be read again: %m");
+		if (!status && w.text.len > 0x10000)
 			status = writer_flush(&w);
 	}
 	if (!status)
@@ -161,9 +157,9 @@ static int show(const struct cli *cli, struct report *r, const char *file, int a
 		bool *empty)
 {
 	const struct command *view = argc ? find_view(cli, argv[0]) : NULL;
-	struct buffer source = {0}, name = {0};
+	auto_buffer source = {0}, name = {0};
 	struct cli one = *cli;
-	char **words = cli_realloc(NULL, (size_t)argc + 2, sizeof(*words));
+	auto_free char **words = cli_realloc(NULL, (size_t)argc + 2, sizeof(*words));
 	bool named = argc && strcmp(argv[0], "summary") == 0;
 	bool summary = named || (!r->part.as_recorded && summary_is_meant(argc, argv));
 	size_t skip = view || named;
@@ -190,9 +186,6 @@ static int show(const struct cli *cli, struct report *r, const char *file, int a
 	r->collector.later |= r->collector.append && !*empty;
 	cli_close(&one);
 	free(one.data);
-	free(words);
-	buffer_free(&name);
-	buffer_free(&source);
 	return status;
 }
 
@@ -221,20 +214,26 @@ static int show_all(const struct cli *cli, struct report *r, int argc, char **ar
 	return status || shown ? status : none;
 }
 
-static int list_regions(const char *file, bool titled)
+static int list_all_regions(const struct report *r)
 {
-	struct buffer text = {0};
-	struct recording recording;
-	int err = recording_open(&recording, file);
+	int status = CLI_OK;
 
-	if (titled)
-		buffer_printf(&text, "%s\n", file);
-	if (!err)
-		err = regions_list(&recording, &text);
-	if (err)
-		cli_error("%s", recording.error);
-	recording_close(&recording);
-	return writer_print(&text) || err ? CLI_RUNTIME : CLI_OK;
+	for (size_t i = 0; i < r->file_count; i++) {
+		struct buffer text = {0};
+		struct recording recording;
+		int err = recording_open(&recording, r->files[i]);
+
+		if (r->file_count > 1)
+			buffer_printf(&text, "%s\n", r->files[i]);
+		if (!err)
+			err = regions_list(&recording, &text);
+		if (err)
+			cli_error("%s", recording.error);
+		recording_close(&recording);
+		if (writer_print(&text) || err)
+			status = CLI_RUNTIME;
+	}
+	return status;
 }
 
 int cmd_report(struct cli *cli, int argc, char **argv)
@@ -263,28 +262,21 @@ int cmd_report(struct cli *cli, int argc, char **argv)
 		.options = options,
 		.argument = take_file,
 	};
-	int at = view_at(cli, argc, argv), status = CLI_OK;
+	int at = view_at(cli, argc, argv), status;
 	struct report r = {.collector = {.take = keep}};
 
 	r.collector.context = &r;
 	cli_parse(cli, &syntax, &r, at, argv);
-	if (cli->source || cli->root) {
-		cli_error("report reads its files: --source and --root cannot be used");
-		free(r.files);
-		return CLI_USAGE;
-	}
-	if (r.regions && (at < argc || r.part.begin || r.part.end || r.part.region)) {
-		cli_error("--regions excludes a view and times");
-		status = CLI_USAGE;
-	}
-	for (size_t i = 0; r.regions && status != CLI_USAGE && i < r.file_count; i++)
-		if (list_regions(r.files[i], r.file_count > 1))
-			status = CLI_RUNTIME;
-	if (!status && !r.regions && r.file_count > 1 && !(r.kept = tmpfile())) {
-		cli_error("no temporary file can be made: %m");
-		status = CLI_RUNTIME;
-	}
-	if (!status && !r.regions)
+	if (cli->source || cli->root)
+		status = cli_failure(CLI_USAGE,
+				     "report reads its files: --source and --root cannot be used");
+	else if (r.regions && (at < argc || r.part.begin || r.part.end || r.part.region))
+		status = cli_failure(CLI_USAGE, "--regions excludes a view and times");
+	else if (r.regions)
+		status = list_all_regions(&r);
+	else if (r.file_count > 1 && !(r.kept = tmpfile()))
+		status = cli_failure(CLI_RUNTIME, "no temporary file can be made: %m");
+	else
 		status = show_all(cli, &r, argc - at, argv + at);
 	if (r.kept)
 		fclose(r.kept);

@@ -218,16 +218,15 @@ int store_read_counters(struct recording *r)
 
 int store_open(struct recording *r, int flags)
 {
-	struct buffer path = {0};
-	int code;
+	auto_buffer path = {0};
 
 	/* SQLite has names that are no files (":memory:", "file:x?mode=memory"); those with a
 	 * folder are. */
 	buffer_printf(&path, "%s%s", *r->path == '/' ? "" : "./", r->path);
 	/* One thread at a time uses a recording. */
-	code = sqlite3_open_v2(path.data, &r->db, flags | SQLITE_OPEN_NOMUTEX, NULL);
-	buffer_free(&path);
-	return code ? store_sql_fail(r) : 0;
+	return sqlite3_open_v2(path.data, &r->db, flags | SQLITE_OPEN_NOMUTEX, NULL)
+		       ? store_sql_fail(r)
+		       : 0;
 }
 
 int recording_open(struct recording *r, const char *path)
