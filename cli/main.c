@@ -28,10 +28,8 @@ static int load_serve(struct cli *cli, int argc, char **argv)
 	void *symbol = module ? dlsym(module, "cmd_serve") : NULL;
 	int (*run)(struct cli * cli, int argc, char **argv);
 
-	if (!symbol) {
-		cli_error("%s", dlerror());
-		return CLI_RUNTIME;
-	}
+	if (!symbol)
+		return cli_failure(CLI_RUNTIME, "%s", dlerror());
 	memcpy(&run, &symbol, sizeof(run));
 	return run(cli, argc, argv);
 }
@@ -242,15 +240,13 @@ static int unknown_command(struct cli *cli, const char *name, int argc, char **a
 			    (mistakes == 1 && begins(name, commands[i].name)))
 				buffer_printf(&text, "%s'%s'", text.len ? " or " : "",
 					      commands[i].name);
-	if (text.len) {
-		cli_error("unknown command '%s'; did you mean %s?", name, text.data);
-		return CLI_USAGE;
-	}
-	if (guess_meaning(name)) {
-		cli_error("unknown command '%s'; for its meaning use: uncore explain %s", name,
-			  name);
-		return CLI_USAGE;
-	}
+	if (text.len)
+		return cli_failure(CLI_USAGE, "unknown command '%s'; did you mean %s?", name,
+				   text.data);
+	if (guess_meaning(name))
+		return cli_failure(CLI_USAGE,
+				   "unknown command '%s'; for its meaning use: uncore explain %s",
+				   name, name);
 	buffer_printf(&text, "unknown command '%s'", name);
 	answered = guess_word(cli, text.data, name);
 	for (int i = 0; !answered && i < argc; i++)
@@ -267,8 +263,7 @@ static int unknown_command(struct cli *cli, const char *name, int argc, char **a
 static int run_command(struct cli *cli, int argc, char **argv)
 {
 	const char *name = argv[0];
-	struct buffer text = {0};
-	int status;
+	auto_buffer text = {0};
 
 	for (size_t i = 0; i < COMMAND_COUNT; i++)
 		if (strcmp(name, commands[i].name) == 0)
@@ -278,9 +273,7 @@ static int run_command(struct cli *cli, int argc, char **argv)
 	/* argp and getopt begin their errors with this. */
 	buffer_printf(&text, "uncore %s", name);
 	argv[0] = text.data;
-	status = cli->command->run(cli, argc, argv);
-	buffer_free(&text);
-	return status;
+	return cli->command->run(cli, argc, argv);
 }
 
 /* Changes "help COMMAND" to "COMMAND --help", and "help" alone to "--help". True: help of uncore
@@ -290,10 +283,9 @@ static bool make_help(int command, int argc, char **argv)
 	static char help[] = "--help";
 	bool named = command + 1 < argc && strcmp(argv[command + 1], "help") != 0;
 
-	if (command + 2 < argc) {
-		cli_error("help takes one command, and not '%s'", argv[command + 2]);
-		exit(CLI_USAGE);
-	}
+	if (command + 2 < argc)
+		exit(cli_failure(CLI_USAGE, "help takes one command, and not '%s'",
+				 argv[command + 2]));
 	argv[command] = named ? argv[command + 1] : help;
 	if (named)
 		argv[command + 1] = help;

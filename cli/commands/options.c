@@ -86,11 +86,9 @@ uint64_t cli_time(struct argp_state *state, const char *what, const char *text, 
 	uint64_t ns = 0;
 	int err = uncore_duration_parse(text, plain_ns, &ns);
 
-	if (err == -EDOM && !text[cli_number_length(text)]) {
-		cli_error("%s: '%s' has no unit: write %s %ss or %s %sms", what, text, what, text,
-			  what, text);
-		exit(CLI_USAGE);
-	}
+	if (err == -EDOM && !text[cli_number_length(text)])
+		exit(cli_failure(CLI_USAGE, "%s: '%s' has no unit: write %s %ss or %s %sms", what,
+				 text, what, text, what, text));
 	if (err == -EINVAL)
 		wrong = "is not a duration; write 100ms, 1s or 0.5s";
 	else if (err == -EDOM)
@@ -111,12 +109,11 @@ uint64_t cli_perf_time(struct argp_state *state, const char *what, const char *t
 	const uint64_t ns = cli_time(state, what, text, NS_PER_MS, interval ? NS_PER_MS : 0);
 	const bool plain = !text[cli_number_length(text)];
 
-	if (plain && interval && ns < LEAST_INTERVAL * NS_PER_MS) {
-		cli_error("%s: '%s' without a unit would be %s milliseconds, as in perf: write %s "
-			  "%ss or %s %sms",
-			  what, text, text, what, text, what, text);
-		exit(CLI_USAGE);
-	}
+	if (plain && interval && ns < LEAST_INTERVAL * NS_PER_MS)
+		exit(cli_failure(CLI_USAGE,
+				 "%s: '%s' without a unit would be %s milliseconds, as in perf: "
+				 "write %s %ss or %s %sms",
+				 what, text, text, what, text, what, text));
 	if (plain && ns < SMALL_MS * NS_PER_MS)
 		cli_error("note: %s %s is %s milliseconds, as in perf; for seconds write %s %ss",
 			  what, text, text, what, text);
@@ -272,10 +269,8 @@ static void set_format(const struct parser *p, struct argp_state *state,
 		offered |= strlen(outputs[i].name) == length &&
 			   strncmp(outputs[i].name, name, length) == 0;
 	}
-	if (!offered || !output_find(name)) {
-		cli_error("--format: '%s' is not one of: %s", name, names.data);
-		exit(CLI_USAGE);
-	}
+	if (!offered || !output_find(name))
+		exit(cli_failure(CLI_USAGE, "--format: '%s' is not one of: %s", name, names.data));
 	cli_set_output(state, output, name);
 }
 

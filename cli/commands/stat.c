@@ -189,12 +189,11 @@ static void stat_interval(struct stat_options *o, char *arg, struct argp_state *
 
 	if (!cli_number_length(arg))
 		argp_error(state, "'%s' is not an interval", arg);
-	if (o->port_from && plain && strtod(arg, NULL) >= o->port_from) {
-		cli_error("'%s' would be an interval of %s seconds: for a port write --port %s, "
-			  "for this interval %ss",
-			  arg, arg, arg, arg);
-		exit(CLI_USAGE);
-	}
+	if (o->port_from && plain && strtod(arg, NULL) >= o->port_from)
+		exit(cli_failure(CLI_USAGE,
+				 "'%s' would be an interval of %s seconds: for a port write --port "
+				 "%s, for this interval %ss",
+				 arg, arg, arg, arg));
 	if (!when->interval_ns) {
 		when->interval_ns = cli_time(state, "INTERVAL", arg, NS_PER_S, NS_PER_MS);
 		o->positional_interval = true;
@@ -240,10 +239,8 @@ static void take_word(struct stat_options *o, char *arg, struct argp_state *stat
 		return;
 	}
 	buffer_printf(&about, "'%s' is not an interval", arg);
-	if (output_of_file(arg)) {
-		cli_error("%s; to write into this file: -o %s", about.data, arg);
-		exit(CLI_USAGE);
-	}
+	if (output_of_file(arg))
+		exit(cli_failure(CLI_USAGE, "%s; to write into this file: -o %s", about.data, arg));
 	if (!guess_word(o->cli, about.data, arg))
 		argp_error(state, "'%s' is not an interval; put -- before a command", arg);
 	exit(CLI_USAGE);
@@ -311,12 +308,12 @@ static void check(void *into, struct argp_state *state)
 		o->own->check(into, state);
 	if (!when->interval_ns)
 		when->interval_ns = when->interval_count ? NS_PER_S : o->default_interval_ns;
-	if (o->print.file && !strpbrk(o->print.file, "./") && output_find(o->print.file)) {
-		cli_error("-o: '%s' would be the name of a file: for this format write --%s, for "
-			  "the file -o ./%s",
-			  o->print.file, o->print.file, o->print.file);
-		exit(CLI_USAGE);
-	}
+	if (o->print.file && !strpbrk(o->print.file, "./") && output_find(o->print.file))
+		exit(cli_failure(
+			CLI_USAGE,
+			"-o: '%s' would be the name of a file: for this format write --%s, "
+			"for the file -o ./%s",
+			o->print.file, o->print.file, o->print.file));
 	if (!output && o->print.file && !o->dry_run)
 		output = o->print.output = output_of_file(o->print.file);
 	for (const struct cli_option *row = options; row->doc; row++)
@@ -686,10 +683,9 @@ int cmd_stat(struct cli *cli, int argc, char **argv)
 		err = uncore_device_find(cli->u, o.device, &device);
 		status = err ? cli_fail(cli, err) : CLI_OK;
 		o.print.port = status ? NULL : device->port;
-		if (!status && !o.print.port) {
-			cli_error("%s is below no root port", device->address);
-			status = CLI_UNAVAILABLE;
-		}
+		if (!status && !o.print.port)
+			status = cli_failure(CLI_UNAVAILABLE, "%s is below no root port",
+					     device->address);
 	}
 	if (!status)
 		status = stat_run(cli, &o);

@@ -151,12 +151,8 @@ static int show(struct cli *cli, const struct verify_options *o)
 	struct verify v = {.cli = cli, .o = o};
 	char why[VERIFY_WHY];
 	const char *wrong = proof_read(&v.run, o->show, why);
-	int status = CLI_USAGE;
+	int status = wrong ? cli_failure(CLI_USAGE, "%s: %s", o->show, wrong) : judge(&v, false);
 
-	if (wrong)
-		cli_error("%s: %s", o->show, wrong);
-	else
-		status = judge(&v, false);
 	verify_run_free(&v.run);
 	return status;
 }
@@ -290,13 +286,12 @@ int cmd_verify(struct cli *cli, int argc, char **argv)
 	cli_parse(cli, &syntax, &o, argc, argv);
 	if (o.show)
 		return show(cli, &o);
-	if (cli->root || cli_replays(cli) ||
-	    (cli->source && strncmp(cli->source, "sim:", 4) == 0)) {
-		cli_error("verify needs the counters of this machine: %s does not count data that "
-			  "are moved here",
-			  cli->source ? cli->source : cli->root);
-		return CLI_USAGE;
-	}
+	if (cli->root || cli_replays(cli) || (cli->source && strncmp(cli->source, "sim:", 4) == 0))
+		return cli_failure(
+			CLI_USAGE,
+			"verify needs the counters of this machine: %s does not count data "
+			"that are moved here",
+			cli->source ? cli->source : cli->root);
 	cli->takes_snapshot = true;
 	return run(cli, &o);
 }

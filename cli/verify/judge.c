@@ -72,7 +72,7 @@ const struct judge_factor *judge_find_factor(const struct judge_factor *known, d
 
 void judge_fit(const struct verify_series *s, size_t cell, bool requests, struct verify_fit *into)
 {
-	double *values = cli_realloc(NULL, 3 * s->round_count, sizeof(*values));
+	auto_free double *values = cli_realloc(NULL, 3 * s->round_count, sizeof(*values));
 	double *seconds = values + s->round_count, *counted = seconds + s->round_count;
 	size_t count = 0;
 
@@ -87,7 +87,6 @@ void judge_fit(const struct verify_series *s, size_t cell, bool requests, struct
 	}
 	if (!verify_fit(into, values, seconds, counted, count))
 		*into = (struct verify_fit){NAN, NAN, NAN, count};
-	free(values);
 }
 
 const struct judge_limits *judge_limits(const struct judged *j)
@@ -452,7 +451,7 @@ static void judge_series(struct results *all, const struct verify_run *run,
 			 const struct verify_series *s)
 {
 	const size_t end = s->first_cell + s->cell_count;
-	struct verify_fit *fits = cli_realloc(NULL, run->cell_count, sizeof(*fits));
+	auto_free struct verify_fit *fits = cli_realloc(NULL, run->cell_count, sizeof(*fits));
 	struct judged j = {.run = run, .series = s, .fits = fits};
 
 	for (size_t i = 0; i < run->cell_count; i++)
@@ -469,7 +468,6 @@ static void judge_series(struct results *all, const struct verify_run *run,
 	for (size_t i = s->first_cell; i < end; i++)
 		if (is_uncounted(&j, i))
 			judge_cell(all, &j, i, uncounted_checks);
-	free(fits);
 }
 
 size_t verify_judge(const struct verify_run *run, struct verify_result **out)

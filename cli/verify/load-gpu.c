@@ -461,7 +461,7 @@ int gpu_steady_rounds(struct verify_series *s, struct gpu *g, const struct verif
 {
 	static const unsigned levels[] = {4, 0, 2, 1, 0, 4, 1, 2};
 	const unsigned count = sizeof(levels) / sizeof(*levels);
-	struct verify_reading *unused = cli_realloc(NULL, s->cell_count, sizeof(*unused));
+	auto_free struct verify_reading *unused = cli_realloc(NULL, s->cell_count, sizeof(*unused));
 	struct gpu_reply r;
 	int err, ended;
 
@@ -489,6 +489,5 @@ int gpu_steady_rounds(struct verify_series *s, struct gpu *g, const struct verif
 	}
 	atomic_store(&g->steady->quarters, STOP);
 	ended = g->child ? take_reply(g, &r, g->patience_ns, -1) : -EIO;
-	free(unused);
 	return err ? err : ended;
 }

@@ -36,8 +36,9 @@ int verify_rounds(struct verify_series *series, const struct verify_work *work,
 {
 	static const unsigned quarters[VERIFY_AMOUNTS] = {0, 1, 2, 4};
 	const unsigned count = pace->repeats * VERIFY_AMOUNTS;
-	unsigned *order = cli_realloc(NULL, count, sizeof(*order));
-	struct verify_reading *unused = cli_realloc(NULL, series->cell_count, sizeof(*unused));
+	auto_free unsigned *order = cli_realloc(NULL, count, sizeof(*order));
+	auto_free struct verify_reading *unused =
+		cli_realloc(NULL, series->cell_count, sizeof(*unused));
 	uint64_t state = cli_now_ns() | 1;
 	size_t amount = 0;
 	int err = find_amount(work, pace, &amount);
@@ -63,8 +64,6 @@ int verify_rounds(struct verify_series *series, const struct verify_work *work,
 		if (!err)
 			err = pace->read(pace->context, verify_add_round(series, (double)part));
 	}
-	free(unused);
-	free(order);
 	return err;
 }
 
@@ -95,7 +94,7 @@ static void *load(void *context)
 static int run_rounds(struct verify_series *s, const struct verify_ceiling *c,
 		      const struct thread *threads, const struct verify_pace *pace)
 {
-	struct verify_reading *unused = cli_realloc(NULL, s->cell_count, sizeof(*unused));
+	auto_free struct verify_reading *unused = cli_realloc(NULL, s->cell_count, sizeof(*unused));
 	uint64_t before = 0, before_ns = 0;
 	int err = 0;
 
@@ -121,7 +120,6 @@ static int run_rounds(struct verify_series *s, const struct verify_ceiling *c,
 		before = now;
 		before_ns = now_ns;
 	}
-	free(unused);
 	return err;
 }
 

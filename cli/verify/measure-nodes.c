@@ -214,10 +214,8 @@ int nodes_find_memory(struct verify *v)
 		else if (room < v->free)
 			v->free = room;
 	}
-	if (v->free == UINT64_MAX) {
-		cli_error("no node has enough free memory");
-		return CLI_UNAVAILABLE;
-	}
+	if (v->free == UINT64_MAX)
+		return cli_failure(CLI_UNAVAILABLE, "no node has enough free memory");
 	for (size_t i = 0; i < v->node_count; i++) {
 		struct node *n = &v->nodes[i];
 		struct caches caches = caches_of_socket(v->cli->u, n->socket);
@@ -300,7 +298,6 @@ int schedule_time(struct verify *v, size_t passes)
 		v->time_ns = need > TIME_USUAL ? need : TIME_USUAL;
 	if (v->time_ns >= need)
 		return CLI_OK;
-	cli_error("--time: %zu series of rounds need at least %.0f s", series,
-		  ceil((double)need / 1e9));
-	return CLI_USAGE;
+	return cli_failure(CLI_USAGE, "--time: %zu series of rounds need at least %.0f s", series,
+			   ceil((double)need / 1e9));
 }

@@ -499,7 +499,7 @@ static int read_all(struct verify *v, struct verify_series *s, const struct veri
 
 static int read_socket(struct verify *v, const struct node *n)
 {
-	struct verify_stream *streams;
+	auto_free struct verify_stream *streams = NULL;
 	struct verify_ceiling c = {.cell = v->run.first_cell,
 				   .peak = uncore_memory_get(v->cli->u)->peak};
 	size_t count = 0;
@@ -526,7 +526,6 @@ static int read_socket(struct verify *v, const struct node *n)
 		err = read_all(v, add_series(v, VERIFY_READ_ALL, n, n), &c, streams, count);
 	while (count > 0)
 		verify_stream_close(&streams[--count]);
-	free(streams);
 	free(c.readers);
 	return err;
 }
@@ -570,10 +569,9 @@ static int run_pass(struct verify *v)
 			err = run_task(v, t, &v->nodes[i]);
 	sched_setaffinity(0, sizeof(v->cpus), v->cpus.parts);
 	cli_waited();
-	if (err == -EINTR) {
-		cli_error("stopped before the end: nothing is judged");
-		return CLI_SIGNAL + signals_take(&v->signals).stop;
-	}
+	if (err == -EINTR)
+		return cli_failure(CLI_SIGNAL + signals_take(&v->signals).stop,
+				   "stopped before the end: nothing is judged");
 	return err ? cli_fail(v->cli, err) : CLI_OK;
 }
 

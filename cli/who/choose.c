@@ -81,7 +81,7 @@ static int free_slot(bool *taken, size_t slots)
 static void give_slots(struct who_key *keys, size_t key_count, struct who_key *const *wanted,
 		       size_t count, size_t slots)
 {
-	bool *taken = cli_realloc(NULL, slots, sizeof(*taken));
+	auto_free bool *taken = cli_realloc(NULL, slots, sizeof(*taken));
 	size_t left = slots - count;
 
 	for (size_t i = 0; i < slots; i++)
@@ -105,12 +105,11 @@ static void give_slots(struct who_key *keys, size_t key_count, struct who_key *c
 	for (size_t i = 0; i < count; i++)
 		if (wanted[i]->slot < 0)
 			wanted[i]->slot = free_slot(taken, slots);
-	free(taken);
 }
 
 void choose_slots(struct who_key *keys, size_t count, size_t slots)
 {
-	struct who_key **busy = cli_realloc(NULL, count + 1, sizeof(*busy));
+	auto_free struct who_key **busy = cli_realloc(NULL, count + 1, sizeof(*busy));
 	size_t found = 0, kept, turns;
 
 	for (size_t i = 0; i < count; i++)
@@ -122,5 +121,4 @@ void choose_slots(struct who_key *keys, size_t count, size_t slots)
 	if (found > kept)
 		qsort(busy + kept, found - kept, sizeof(*busy), compare_turns);
 	give_slots(keys, count, busy, found < slots ? found : slots, slots);
-	free(busy);
 }

@@ -359,13 +359,11 @@ static void put_found(void *context, const char *name)
 
 static int clean(struct cli *cli, const struct who_options *o)
 {
-	struct buffer text = {0};
+	auto_buffer text = {0};
 	int count = uncore_groups_clean(cli->u, o->dry_run, put_found, &text);
 
-	if (count < 0) {
-		buffer_free(&text);
+	if (count < 0)
 		return cli_fail(cli, count);
-	}
 	if (count)
 		buffer_printf(&text, "%d group%s of processes that have ended %s.\n", count,
 			      count == 1 ? "" : "s", o->dry_run ? "would be removed" : "removed");
@@ -378,7 +376,7 @@ static int dry_run(struct cli *cli, const struct who_options *o)
 {
 	static const struct table_column columns[] = {
 		{"GROUP", 0}, {"WHO", 0}, {"PROCESSES", TABLE_RIGHT}, {"CPU", TABLE_RIGHT}, {0}};
-	struct buffer text = {0};
+	auto_buffer text = {0};
 	struct table t = {0};
 	struct pool pool;
 	size_t most, slots;
@@ -405,8 +403,6 @@ static int dry_run(struct cli *cli, const struct who_options *o)
 		    "Tasks in groups of others stay there, also those of processes above.\n");
 	table_free(&t);
 	pool_close(&pool);
-	if (status)
-		buffer_free(&text);
 	return status ? status : writer_print(&text);
 }
 

@@ -175,7 +175,8 @@ static bool needs_key(const struct pool *p, const struct process *process)
 /* Removes keys without processes and without a slot. */
 static void drop_keys(struct pool *p)
 {
-	size_t *moved = cli_realloc(NULL, p->key_count + 1, sizeof(*moved)), kept = 0;
+	auto_free size_t *moved = cli_realloc(NULL, p->key_count + 1, sizeof(*moved));
+	size_t kept = 0;
 
 	for (size_t i = 0; i < p->key_count; i++) {
 		moved[i] = kept;
@@ -193,7 +194,6 @@ static void drop_keys(struct pool *p)
 	for (size_t i = 0; i < p->slot_count; i++)
 		if (p->owners[i] != SIZE_MAX)
 			p->owners[i] = moved[p->owners[i]];
-	free(moved);
 }
 
 /* The key of the parent, or of its parents that are as new. SIZE_MAX: none. */
@@ -354,14 +354,14 @@ static bool is_of_another(const struct pool *p, int task, size_t key)
  * their own; or that were moved to another cgroup. `present` are the group's tasks. An error. */
 static int release_others(struct pool *p, size_t slot, size_t key, int *present, int count)
 {
-	int *threads = NULL, others = 0;
+	auto_free int *threads = NULL;
+	int others = 0;
 	size_t own = count > 0 ? threads_of(p, key, &threads) : 0;
 
 	for (int i = 0; i < count; i++)
 		if (!(own && bsearch(&present[i], threads, own, sizeof(int), compare_ints)) &&
 		    is_of_another(p, present[i], key))
 			present[others++] = present[i];
-	free(threads);
 	return uncore_groups_release(p->groups, slot, present, (size_t)others);
 }
 
@@ -373,11 +373,10 @@ static int move_threads(struct pool *p, size_t slot, size_t key)
 	int moved = 1;
 
 	for (int pass = 0; moved > 0 && pass < PASSES; pass++) {
-		int *threads = NULL;
+		auto_free int *threads = NULL;
 		size_t count = threads_of(p, key, &threads);
 
 		moved = uncore_groups_assign(p->groups, slot, threads, count, label);
-		free(threads);
 	}
 	if (moved > 0)
 		p->keys[key].unsettled = true;
@@ -387,11 +386,11 @@ static int move_threads(struct pool *p, size_t slot, size_t key)
 /* Gives the slot to the key. If its group does not exist, nothing has it. */
 static int give(struct pool *p, size_t slot, size_t key, bool is_new)
 {
-	int *present = NULL, err = is_new ? 0 : uncore_groups_tasks(p->groups, slot, &present);
+	auto_free int *present = NULL;
+	int err = is_new ? 0 : uncore_groups_tasks(p->groups, slot, &present);
 
 	if (!is_new && err >= 0)
 		err = release_others(p, slot, key, present, err);
-	free(present);
 	if (err >= 0)
 		err = move_threads(p, slot, key);
 	if (err != -ENOENT)
