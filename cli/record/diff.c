@@ -68,8 +68,6 @@ static struct compared *find_row(struct diff *d, int side, size_t expected,
 	struct compared *found = NULL;
 
 	out_rate_unit(row, unit);
-	if (row->query->family)
-		snprintf(unit, sizeof(unit), "%s", row->query->unit);
 	out_place(&place, row->place);
 	if (row->place->role)
 		buffer_printf(&place, ", %s", row->place->role);
@@ -124,17 +122,15 @@ static void add_sample(struct diff *d, int side, const struct uncore_sample *sam
 		       uint64_t interval_ns)
 {
 	const uint64_t length_ns = uncore_sample_end_ns(sample) - uncore_sample_begin_ns(sample);
-	char unit[OUT_UNIT_ROOM];
 
 	if (length_ns < interval_ns / 2)
 		return;
 	for (size_t i = 0; i < uncore_sample_count(sample); i++) {
 		const struct uncore_row *row = uncore_sample_row(sample, i);
-
 		struct compared *c = find_row(d, side, i, row);
 
 		add_value(c, side,
-			  row->query->family ? row->value : row->rate * out_rate_unit(row, unit),
+			  row->query->family ? row->value : row->rate * out_rate_scale(row),
 			  isfinite(row->weight) ? row->weight : (double)length_ns / 1e9);
 		add_doubt(c, side, row);
 		if (!c->counts[side] && !c->reasons[side])
@@ -208,14 +204,6 @@ static const char *const verdicts[] = {
 	[VERDICT_UNKNOWN] = "cannot tell",
 };
 
-static void value_cell(struct table *t, double value, const char *unit)
-{
-	struct human h;
-
-	human_value(&h, value, unit);
-	table_cell(t, "%s", h.text);
-}
-
 static void share_cell(struct table *t, const char *sign, double share)
 {
 	if (isfinite(share))
@@ -232,8 +220,8 @@ static void text_row(struct table *t, const struct compared *row, bool numbered)
 	table_cell(t, "%s", row->name);
 	table_cell(t, "%s%s%s", row->place, row->filter ? ", " : "",
 		   row->filter ? row->filter : "");
-	value_cell(t, c->a.mean, row->unit);
-	value_cell(t, c->b.mean, row->unit);
+	table_cell(t, "%s", human(c->a.mean, row->unit).text);
+	table_cell(t, "%s", human(c->b.mean, row->unit).text);
 	share_cell(t, "", c->change);
 	share_cell(t, "±", c->error);
 	if (numbered && row->reason)
@@ -309,7 +297,7 @@ static void put_only(const struct diff *d, int side, struct buffer *to)
 		table_cell(&t, "%s", row->name);
 		table_cell(&t, "%s%s%s", row->place, row->filter ? ", " : "",
 			   row->filter ? row->filter : "");
-		value_cell(&t, side ? c.b.mean : c.a.mean, row->unit);
+		table_cell(&t, "%s", human(side ? c.b.mean : c.a.mean, row->unit).text);
 		table_end_row(&t, cli_same(last, why) ? NULL : why);
 		last = why;
 		count++;

@@ -269,8 +269,6 @@ static void print_record(const struct summary *s, struct out *out, size_t i)
 	};
 
 	out_rate_unit(row, unit);
-	if (row->query->family)
-		snprintf(unit, sizeof(unit), "%s", row->query->unit);
 	cli_date(date, one->most_ns);
 	place_add(row->place, fields);
 	out->output->record(out, fields);
@@ -278,35 +276,23 @@ static void print_record(const struct summary *s, struct out *out, size_t i)
 
 /* ---- text ---- */
 
-/* The rows of the screen: with the mean as value, or the maximum. */
-struct shown_rows {
-	const struct summary *summary;
-	struct uncore_row *rows;
-};
-
-static const struct uncore_row *shown_at(const void *context, size_t i)
+static const struct uncore_row *shown_at(const void *rows, size_t i)
 {
-	return &((const struct shown_rows *)context)->rows[i];
+	return &((const struct uncore_row *)rows)[i];
 }
 
-static struct shown_rows show_rows(const struct summary *s, bool most)
+/* The rows of the screen: with the mean as value, or the maximum. The caller frees them. */
+static struct uncore_row *show_rows(const struct summary *s, bool most)
 {
-	struct shown_rows shown = {s, cli_realloc(NULL, s->own_count + 1, sizeof(*shown.rows))};
+	struct uncore_row *rows = cli_realloc(NULL, s->own_count + 1, sizeof(*rows));
 
 	for (size_t i = 0; i < s->own_count; i++) {
-		shown.rows[i] = *row_of(s, i);
-		shown.rows[i].value = most ? s->all[i].most : statistics_mean(&s->all[i]);
-		shown.rows[i].quality = s->all[i].quality;
-		shown.rows[i].reason = s->all[i].reason;
+		rows[i] = *row_of(s, i);
+		rows[i].value = most ? s->all[i].most : statistics_mean(&s->all[i]);
+		rows[i].quality = s->all[i].quality;
+		rows[i].reason = s->all[i].reason;
 	}
-	return shown;
-}
-
-static void value_cell(struct table *t, double value, const char *unit)
-{
-	struct human h;
-
-	table_cell(t, "%s", human_value(&h, value, unit));
+	return rows;
 }
 
 /* The statistics of one row. The date is in the head if all intervals are of one day. */
@@ -320,7 +306,7 @@ static void put_statistics(struct table *t, const struct summary *s, size_t i, c
 	bool one_day;
 
 	out_rate_unit(&row, unit);
-	query.unit = query.family ? query.unit : unit;
+	query.unit = unit;
 	row.query = &query;
 	row.value = statistics_mean(one);
 	row.quality = one->quality;
@@ -331,9 +317,9 @@ static void put_statistics(struct table *t, const struct summary *s, size_t i, c
 	table_cell(t, "%s", label);
 	table_cell(t, "%s", title);
 	out_value(t, &row);
-	value_cell(t, one->p50, query.unit);
-	value_cell(t, one->p99, query.unit);
-	value_cell(t, one->most, query.unit);
+	table_cell(t, "%s", human(one->p50, unit).text);
+	table_cell(t, "%s", human(one->p99, unit).text);
+	table_cell(t, "%s", human(one->most, unit).text);
 	out_share(t, row.ceiling > 0 ? one->most / row.ceiling : NAN);
 	if (one->intervals && one_day)
 		table_cell(t, "%.12s", date + strlen("2026-11-22T"));
@@ -395,7 +381,7 @@ static size_t put_view(struct buffer *to, const struct summary *s, const struct 
 		       const struct screen_rows *maxima)
 {
 	const struct uncore_view *view = screen->lines[first].view;
-	size_t *shown = cli_realloc(NULL, screen->count, sizeof(*shown));
+	auto_free size_t *shown = cli_realloc(NULL, screen->count, sizeof(*shown));
 	size_t count = 0, idle = 0, empty = 0, end = first, more;
 	struct table_column columns[9];
 	struct table t;
@@ -427,7 +413,6 @@ static size_t put_view(struct buffer *to, const struct summary *s, const struct 
 		buffer_printf(to, "  %zu idle in all intervals\n", idle);
 	if (empty)
 		buffer_printf(to, "  %zu without a value\n", empty);
-	free(shown);
 	return end;
 }
 
@@ -601,9 +586,9 @@ static void put_head(struct buffer *to, const struct summary *s)
 
 static void print_text(const struct summary *s, struct buffer *to)
 {
-	struct shown_rows mean = show_rows(s, false), most = show_rows(s, true);
-	const struct screen_rows means = {.at = shown_at, .context = &mean, .count = s->own_count},
-				 maxima = {.at = shown_at, .context = &most, .count = s->own_count};
+	auto_free struct uncore_row *mean = show_rows(s, false), *most = show_rows(s, true);
+	const struct screen_rows means = {.at = shown_at, .context = mean, .count = s->own_count},
+				 maxima = {.at = shown_at, .context = most, .count = s->own_count};
 	struct screen screen;
 
 	buffer_puts(to, s->more ? "\n" : "");
@@ -615,8 +600,6 @@ static void print_text(const struct summary *s, struct buffer *to)
 	put_others(to, s);
 	put_owners(to, s);
 	put_reasons(to, s);
-	free(mean.rows);
-	free(most.rows);
 }
 
 /* ---- the command ---- */
