@@ -264,6 +264,13 @@ void *cli_realloc(void *old, size_t count, size_t size)
 	return p;
 }
 
+void *cli_grow(void *old, size_t count, size_t size)
+{
+	bool full = (count & (count - 1)) == 0; /* 0, 1, 2, 4 ... */
+
+	return full ? cli_realloc(old, 2 * count, size) : old;
+}
+
 void cli_free_local(void *pointer)
 {
 	free(*(void **)pointer);

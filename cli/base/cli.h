@@ -183,6 +183,9 @@ const struct uncore_metric *cli_metric(const struct uncore *u, const struct unco
 
 /* realloc() that ends the command with a message when memory runs out. */
 void *cli_realloc(void *old, size_t count, size_t size);
+/* The same for an array that only this function has made: with room for one more than `count`. The
+ * room doubles. */
+void *cli_grow(void *old, size_t count, size_t size);
 
 /* A local pointer to memory that is freed where its block ends. */
 #define auto_free __attribute__((cleanup(cli_free_local)))

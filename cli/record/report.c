@@ -29,7 +29,7 @@ struct report {
 	struct cli_collector collector;
 	FILE *kept;
 	struct piece *pieces;
-	size_t count, room;
+	size_t count;
 };
 
 /* ---- records of several recordings ---- */
@@ -38,10 +38,7 @@ static int keep(void *context, uint64_t wall_ns, struct buffer *text)
 {
 	struct report *r = context;
 
-	if (r->count == r->room) {
-		r->room = r->room ? 2 * r->room : 256;
-		r->pieces = cli_realloc(r->pieces, r->room, sizeof(*r->pieces));
-	}
+	r->pieces = cli_grow(r->pieces, r->count, sizeof(*r->pieces));
 	r->pieces[r->count] = (struct piece){wall_ns, r->count, ftell(r->kept), text->len};
 	r->count++;
 	if (fwrite(text->data, 1, text->len, r->kept) != text->len)

@@ -21,10 +21,7 @@ static void keep(struct statistics *s, double value)
 		if (s->intervals % s->stride)
 			return;
 	}
-	if (s->count == s->room) {
-		s->room = s->room ? 2 * s->room : 64;
-		s->values = cli_realloc(s->values, s->room, sizeof(*s->values));
-	}
+	s->values = cli_grow(s->values, s->count, sizeof(*s->values));
 	s->values[s->count++] = value;
 }
 

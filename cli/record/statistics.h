@@ -11,7 +11,7 @@
 /* The values of one row. */
 struct statistics {
 	double *values; /* of every `stride`-th interval that has one */
-	size_t count, room;
+	size_t count;
 	uint64_t stride, intervals; /* all that have one */
 	uint64_t missing, doubtful; /* without a value; partial or suspect */
 	double sum, weight;         /* of the mean */

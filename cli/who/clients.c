@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Clients of GPU drivers: each open file of a device has counts in its file of fdinfo, as linux
  * Documentation/gpu/drm-usage-stats.rst describes them. */
-#include <dirent.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -170,36 +168,30 @@ void clients_add(struct usage *u, const struct client *c)
 {
 	if (find_client(u->clients, u->client_count, c))
 		return;
-	if (!(u->client_count & (u->client_count - 1)))
-		u->clients = cli_realloc(u->clients, u->client_count ? 2 * u->client_count : 1,
-					 sizeof(*u->clients));
+	u->clients = cli_grow(u->clients, u->client_count, sizeof(*u->clients));
 	u->clients[u->client_count++] = *c;
 }
 
-/* Whether the open file is a device of a GPU or an accelerator. */
-static bool is_gpu(int fds, const char *name)
+bool client_is_of(DIR *fds, const char *name, const char *device)
 {
 	char target[32] = "";
 
-	return readlinkat(fds, name, target, sizeof(target) - 1) > 0 &&
-	       (strncmp(target, "/dev/dri/", 9) == 0 || strncmp(target, "/dev/accel/", 11) == 0);
+	return readlinkat(dirfd(fds), name, target, sizeof(target) - 1) > 0 &&
+	       strncmp(target, device, strlen(device)) == 0;
 }
 
 void clients_read(struct usage *u, const struct tasks *t, const struct process *p,
 		  struct buffer *text)
 {
+	DIR *fds = tasks_directory(t, p->pid, "fd");
 	const struct client *old;
 	char path[64];
-	DIR *dir;
-	int fds;
 
-	snprintf(path, sizeof(path), "%d/fd", p->pid);
-	fds = openat(t->proc, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	dir = fds < 0 ? NULL : fdopendir(fds);
-	for (struct dirent *d; dir && (d = readdir(dir));) {
+	for (struct dirent *d; fds && (d = readdir(fds));) {
 		struct client c;
 
-		if (*d->d_name == '.' || !is_gpu(fds, d->d_name))
+		if (!client_is_of(fds, d->d_name, "/dev/dri/") &&
+		    !client_is_of(fds, d->d_name, "/dev/accel/"))
 			continue;
 		snprintf(path, sizeof(path), "fdinfo/%.20s", d->d_name);
 		text->len = 0;
@@ -212,6 +204,6 @@ void clients_read(struct usage *u, const struct tasks *t, const struct process *
 			client_compare(&c, old);
 		clients_add(u, &c);
 	}
-	if (dir)
-		closedir(dir);
+	if (fds)
+		closedir(fds);
 }

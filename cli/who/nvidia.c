@@ -4,9 +4,7 @@
  * for one of the list if it has an open file of the driver. */
 #include "who/usage.h"
 
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,22 +28,13 @@ static bool in_container(const struct tasks *t)
 
 static bool has_device(const struct tasks *t, int pid)
 {
+	DIR *fds = tasks_directory(t, pid, "fd");
 	bool found = false;
-	char path[64];
-	int fds;
-	DIR *dir;
 
-	snprintf(path, sizeof(path), "%d/fd", pid);
-	fds = openat(t->proc, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	dir = fds < 0 ? NULL : fdopendir(fds);
-	for (struct dirent *d; dir && !found && (d = readdir(dir));) {
-		char target[32] = "";
-
-		found = readlinkat(fds, d->d_name, target, sizeof(target) - 1) > 0 &&
-			strncmp(target, "/dev/nvidia", strlen("/dev/nvidia")) == 0;
-	}
-	if (dir)
-		closedir(dir);
+	for (struct dirent *d; fds && !found && (d = readdir(fds));)
+		found = client_is_of(fds, d->d_name, "/dev/nvidia");
+	if (fds)
+		closedir(fds);
 	return found;
 }
 

@@ -119,10 +119,7 @@ static size_t find_key(struct pool *p, const struct buffer *id, const struct buf
 	for (size_t i = 0; i < p->key_count; i++)
 		if (strcmp(p->keys[i].id, id->data) == 0)
 			return i;
-	if (p->key_count == p->key_room) {
-		p->key_room = p->key_room ? 2 * p->key_room : 64;
-		p->keys = cli_realloc(p->keys, p->key_room, sizeof(*p->keys));
-	}
+	p->keys = cli_grow(p->keys, p->key_count, sizeof(*p->keys));
 	k = &p->keys[p->key_count];
 	*k = (struct who_key){.id = cli_copy(id->data),
 			      .label = unique_label(p, id->data, label->data),

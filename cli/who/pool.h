@@ -20,7 +20,7 @@ struct pool {
 	struct tasks tasks;
 	struct usage *usage; /* is read with them; NULL: is not */
 	struct who_key *keys;
-	size_t key_count, key_room;
+	size_t key_count;
 	char **ambiguous; /* labels that two keys would have at a time */
 	size_t ambiguous_count;
 	uint64_t interval; /* the number of the present one, from 1 on */

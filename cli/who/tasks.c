@@ -176,6 +176,33 @@ static bool read_process(struct tasks *t, int pid, double seconds, struct buffer
 	return true;
 }
 
+DIR *tasks_directory(const struct tasks *t, int pid, const char *name)
+{
+	char path[64];
+	int fd;
+
+	snprintf(path, sizeof(path), "%d/%s", pid, name);
+	fd = openat(t->proc, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return fd < 0 ? NULL : fdopendir(fd);
+}
+
+/* The next entry that is a number; 0: there is none, and the directory is closed. */
+static int next_number(DIR *dir)
+{
+	const struct dirent *d;
+
+	while (dir && (d = readdir(dir))) {
+		char *end;
+		long number = strtol(d->d_name, &end, 10);
+
+		if (!*end && number > 0)
+			return (int)number;
+	}
+	if (dir)
+		closedir(dir);
+	return 0;
+}
+
 void tasks_scan(struct tasks *t)
 {
 	uint64_t now_ns = cli_now_ns();
@@ -186,25 +213,15 @@ void tasks_scan(struct tasks *t)
 	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
 
 	next.items = NULL;
-	next.count = next.room = next.denied = 0;
-	for (struct dirent *d; dir && (d = readdir(dir));) {
-		char *end;
-		long pid = strtol(d->d_name, &end, 10);
-
-		if (*end || pid <= 0)
-			continue;
-		if (next.count == next.room) {
-			next.room = next.room ? 2 * next.room : 512;
-			next.items = cli_realloc(next.items, next.room, sizeof(*next.items));
-		}
+	next.count = next.denied = 0;
+	for (int pid; (pid = next_number(dir));) {
+		next.items = cli_grow(next.items, next.count, sizeof(*next.items));
 		errno = 0;
-		if (read_process(t, (int)pid, seconds, &text, &next.items[next.count]))
+		if (read_process(t, pid, seconds, &text, &next.items[next.count]))
 			next.count++;
 		else
 			next.denied += errno == EACCES || errno == EPERM;
 	}
-	if (dir)
-		closedir(dir);
 	if (next.count)
 		qsort(next.items, next.count, sizeof(*next.items), compare_ids);
 	free(t->items);
@@ -216,26 +233,12 @@ void tasks_scan(struct tasks *t)
 
 void tasks_threads(const struct tasks *t, int pid, int **ids, size_t *count)
 {
-	char path[32];
-	DIR *dir;
-	int fd;
+	DIR *dir = tasks_directory(t, pid, "task");
 
-	snprintf(path, sizeof(path), "%d/task", pid);
-	fd = openat(t->proc, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	dir = fd < 0 ? NULL : fdopendir(fd);
-	for (struct dirent *d; dir && (d = readdir(dir));) {
-		char *end;
-		long id = strtol(d->d_name, &end, 10);
-
-		if (*end || id <= 0)
-			continue;
-		/* In steps of powers of two. */
-		if (!(*count & (*count - 1)))
-			*ids = cli_realloc(*ids, *count ? 2 * *count : 1, sizeof(**ids));
-		(*ids)[(*count)++] = (int)id;
+	for (int id; (id = next_number(dir));) {
+		*ids = cli_grow(*ids, *count, sizeof(**ids));
+		(*ids)[(*count)++] = id;
 	}
-	if (dir)
-		closedir(dir);
 }
 
 int tasks_process_of(const struct tasks *t, int thread)

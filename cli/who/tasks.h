@@ -3,6 +3,7 @@
 #ifndef WHO_TASKS_H
 #define WHO_TASKS_H
 
+#include <dirent.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -34,7 +35,7 @@ struct tasks {
 	int own;  /* the id of this process there; 0: it is another machine's */
 	double ticks_per_s;
 	struct process *items; /* ordered by id */
-	size_t count, room;
+	size_t count;
 	size_t denied;  /* processes that the latest scan could not read for want of rights */
 	bool contained; /* others may be outside of this process' PID namespace */
 	uint64_t at_ns; /* of the latest scan; 0: none yet */
@@ -50,6 +51,8 @@ void tasks_scan(struct tasks *t);
 struct process *tasks_find(const struct tasks *t, int pid);
 /* Adds the ids of the threads of a process to an array that the caller frees. */
 void tasks_threads(const struct tasks *t, int pid, int **ids, size_t *count);
+/* Opens a directory of the process, "fd". NULL: it cannot be read. */
+DIR *tasks_directory(const struct tasks *t, int pid, const char *name);
 /* The process of a thread; 0: it has ended. */
 int tasks_process_of(const struct tasks *t, int thread);
 

@@ -71,6 +71,8 @@ struct client {
 bool client_parse(const char *text, struct client *into);
 /* What the engines did since then; a count that went back stays as it was. Pure. */
 void client_compare(struct client *c, const struct client *old);
+/* Whether an entry of /proc/PID/fd is of such a device, "/dev/dri/". */
+bool client_is_of(DIR *fds, const char *name, const char *device);
 /* Adds a client, unless there is one of this id. */
 void clients_add(struct usage *u, const struct client *c);
 /* Adds the clients that the process has and no other one before. */
