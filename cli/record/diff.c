@@ -18,14 +18,17 @@ enum { KEY_PER_SOCKET = 0x100, KEY_PER_CHANNEL, KEY_PER_PORT, KEY_NO_MERGE, KEY_
 
 /* The values of one row in both recordings, perhaps of two families. */
 struct compared {
-	char *name, *families[2], *place, *unit, *filter;
-	bool there[2];    /* that recording has the row */
-	char *reasons[2]; /* why it has no value there; NULL: it has one, or there is no reason */
-	double *values[2], *weights[2]; /* of intervals */
-	size_t counts[2], rooms[2];
-	size_t doubtful[2]; /* of these intervals, the partial and suspect ones */
-	char *doubts[2];    /* the reason of the first one */
-	char *doubt;        /* the reason of the result, if it is owned */
+	char *name, *place, *unit, *filter;
+	struct side {
+		bool there; /* that recording has the row */
+		char *family;
+		char *reason; /* why it has no value there; NULL: it has one, or there is none */
+		double *values, *weights; /* of intervals */
+		size_t count;
+		size_t doubtful; /* of these intervals, the partial and suspect ones */
+		char *doubt;     /* the reason of the first one */
+	} sides[2];
+	char *doubt; /* the reason of the result, if it is owned */
 	struct comparison result;
 	size_t reason; /* the number of its reason among all; 0: none */
 };
@@ -49,12 +52,13 @@ struct diff {
 static bool is_row(const struct compared *c, int side, const struct uncore_row *row,
 		   const char *place, const char *unit, bool other)
 {
-	const char *family = c->there[side] ? c->families[side] : c->families[!side];
+	const char *family = c->sides[c->sides[side].there ? side : !side].family;
 
 	if (!cli_same(c->name, row->query->name) || !cli_same(c->place, place) ||
 	    !cli_same(c->filter, row->query->filter))
 		return false;
-	return other ? !c->there[side] && family && row->query->family && cli_same(c->unit, unit)
+	return other ? !c->sides[side].there && family && row->query->family &&
+			       cli_same(c->unit, unit)
 		     : cli_same(family, row->query->family);
 }
 
@@ -87,34 +91,28 @@ static struct compared *find_row(struct diff *d, int side, size_t expected,
 			.filter = cli_copy(row->query->filter),
 		};
 	}
-	if (!found->there[side])
-		found->families[side] = cli_copy(row->query->family);
-	found->there[side] = true;
+	if (!found->sides[side].there)
+		found->sides[side].family = cli_copy(row->query->family);
+	found->sides[side].there = true;
 	return found;
 }
 
-static void add_value(struct compared *c, int side, double value, double weight)
+/* Adds the interval of that length. */
+static void add_interval(struct side *s, const struct uncore_row *row, double seconds)
 {
-	if (!isfinite(value))
-		return;
-	if (c->counts[side] == c->rooms[side]) {
-		c->rooms[side] = c->rooms[side] ? 2 * c->rooms[side] : 256;
-		c->values[side] =
-			cli_realloc(c->values[side], c->rooms[side], sizeof(*c->values[side]));
-		c->weights[side] =
-			cli_realloc(c->weights[side], c->rooms[side], sizeof(*c->weights[side]));
-	}
-	c->weights[side][c->counts[side]] = weight;
-	c->values[side][c->counts[side]++] = value;
-}
+	double value = row->query->family ? row->value : row->rate * out_rate_scale(row);
 
-static void add_doubt(struct compared *c, int side, const struct uncore_row *row)
-{
-	if (!isfinite(row->value) ||
-	    (row->quality != UNCORE_PARTIAL && row->quality != UNCORE_SUSPECT))
-		return;
-	if (!c->doubtful[side]++)
-		c->doubts[side] = cli_copy(row->reason);
+	if (isfinite(value)) {
+		s->values = cli_grow(s->values, s->count, sizeof(*s->values));
+		s->weights = cli_grow(s->weights, s->count, sizeof(*s->weights));
+		s->weights[s->count] = isfinite(row->weight) ? row->weight : seconds;
+		s->values[s->count++] = value;
+	}
+	if (isfinite(row->value) &&
+	    (row->quality == UNCORE_PARTIAL || row->quality == UNCORE_SUSPECT) && !s->doubtful++)
+		s->doubt = cli_copy(row->reason);
+	if (!s->count && !s->reason)
+		s->reason = cli_copy(row->reason);
 }
 
 /* Skips a short last interval of a session, whose values are imprecise. */
@@ -127,14 +125,8 @@ static void add_sample(struct diff *d, int side, const struct uncore_sample *sam
 		return;
 	for (size_t i = 0; i < uncore_sample_count(sample); i++) {
 		const struct uncore_row *row = uncore_sample_row(sample, i);
-		struct compared *c = find_row(d, side, i, row);
 
-		add_value(c, side,
-			  row->query->family ? row->value : row->rate * out_rate_scale(row),
-			  isfinite(row->weight) ? row->weight : (double)length_ns / 1e9);
-		add_doubt(c, side, row);
-		if (!c->counts[side] && !c->reasons[side])
-			c->reasons[side] = cli_copy(row->reason);
+		add_interval(&find_row(d, side, i, row)->sides[side], row, (double)length_ns / 1e9);
 	}
 }
 
@@ -233,8 +225,10 @@ static void text_row(struct table *t, const struct compared *row, bool numbered)
 
 static void compare_row(const struct compared *row, struct comparison *c)
 {
-	compare_series(c, &(struct values){row->values[0], row->weights[0], row->counts[0]},
-		       &(struct values){row->values[1], row->weights[1], row->counts[1]});
+	const struct side *a = &row->sides[0], *b = &row->sides[1];
+
+	compare_series(c, &(struct values){a->values, a->weights, a->count},
+		       &(struct values){b->values, b->weights, b->count});
 }
 
 /* Why one recording has no value of a row that the other one has. */
@@ -243,12 +237,12 @@ static const char *why_only(const struct diff *d, const struct compared *row, in
 	const char *missing = NULL;
 	bool known = false, several = false;
 
-	if (row->there[side])
-		return row->reasons[side] ? row->reasons[side] : "it has no value there";
+	if (row->sides[side].there)
+		return row->sides[side].reason ? row->sides[side].reason : "it has no value there";
 	for (size_t i = 0; i < d->row_count; i++)
-		if (d->rows[i].there[side] && cli_same(d->rows[i].name, row->name))
+		if (d->rows[i].sides[side].there && cli_same(d->rows[i].name, row->name))
 			return "the other recording has this metric, but not of this place";
-	if (!row->families[!side])
+	if (!row->sides[!side].family)
 		return "the other recording does not have this event";
 	for (size_t i = 0; i < d->metrics[side].count; i++) {
 		const struct fact *metric = &d->metrics[side].items[i];
@@ -269,7 +263,9 @@ static const char *why_only(const struct diff *d, const struct compared *row, in
 /* The side of which a row has no value; -1: it has both, or neither. */
 static int side_without(const struct compared *row)
 {
-	return !row->counts[0] == !row->counts[1] ? -1 : row->counts[0] ? 1 : 0;
+	bool in_a = row->sides[0].count, in_b = row->sides[1].count;
+
+	return in_a == in_b ? -1 : in_a ? 1 : 0;
 }
 
 /* The rows that have values in one recording only, with the reason behind the first of each
@@ -321,49 +317,49 @@ static void add_settings(struct diff *d)
 			continue;
 		buffer_printf(&name, "%s, %s", row->name, row->place);
 		for (int side = 0; side < 2; side++)
-			if (row->counts[side])
+			if (row->sides[side].count)
 				facts_add(&d->machines[side], name.data, "%s",
-					  human(row->values[side][0], row->unit).text);
+					  human(row->sides[side].values[0], row->unit).text);
 	}
 }
 
-static json_t *side_document(const struct compared *row, const struct series *s, int side)
+static json_t *side_document(const struct side *side, const struct series *s)
 {
 	return json_record(RECORD({"mean", value_real(s->mean)},
 				  {"deviation", value_real(s->deviation)},
-				  {"intervals", value_count(row->counts[side])},
-				  {"doubtful", value_count(row->doubtful[side])}));
+				  {"intervals", value_count(side->count)},
+				  {"doubtful", value_count(side->doubtful)}));
 }
 
 static json_t *row_document(const struct compared *row, const struct comparison *c)
 {
 	return json_record(RECORD(
 		{"name", value_text(row->name)},
-		{"family", value_text(row->families[!row->there[0]])},
-		{"family_b", value_text(row->families[!!row->there[1]])},
+		{"family", value_text(row->sides[!row->sides[0].there].family)},
+		{"family_b", value_text(row->sides[row->sides[1].there].family)},
 		{"place", value_text(row->place)}, {"filter", value_text(row->filter)},
-		{"unit", value_text(row->unit)}, {"a", value_json(side_document(row, &c->a, 0))},
-		{"b", value_json(side_document(row, &c->b, 1))}, {"change", value_real(c->change)},
-		{"error", value_real(c->error)}, {"verdict", value_text(verdicts[c->verdict])},
-		{"reason", value_text(c->reason)}));
+		{"unit", value_text(row->unit)},
+		{"a", value_json(side_document(&row->sides[0], &c->a))},
+		{"b", value_json(side_document(&row->sides[1], &c->b))},
+		{"change", value_real(c->change)}, {"error", value_real(c->error)},
+		{"verdict", value_text(verdicts[c->verdict])}, {"reason", value_text(c->reason)}));
 }
 
 /* A sum that lacks a part in one recording cannot be compared with that of the other one. What is
  * suspect in both, such as a formula in doubt, can. */
 static void check_doubts(struct compared *row)
 {
-	double shares[2];
-	int side;
+	const struct side *a = &row->sides[0], *b = &row->sides[1], *more;
+	double more_b =
+		(double)b->doubtful / (double)b->count - (double)a->doubtful / (double)a->count;
 	struct buffer text = {0};
 
-	for (int i = 0; i < 2; i++)
-		shares[i] = (double)row->doubtful[i] / (double)row->counts[i];
-	if (!(fabs(shares[0] - shares[1]) > COMPARE_RESOLUTION))
+	if (!(fabs(more_b) > COMPARE_RESOLUTION))
 		return;
-	side = shares[1] > shares[0];
-	buffer_printf(&text, "the values of %c are partial or suspect in %zu of %zu intervals: %s",
-		      "AB"[side], row -> doubtful[side], row -> counts[side],
-		      row -> doubts[side] ? row -> doubts[side] : "without a reason");
+	more = more_b > 0 ? b : a;
+	buffer_printf(&text, "the values of %s are partial or suspect in %zu of %zu intervals: %s",
+		      more == b ? "B" : "A", more->doubtful, more->count,
+		      more->doubt ? more->doubt : "without a reason");
 	row->doubt = text.data;
 	row->result.reason = row->doubt;
 	row->result.verdict = VERDICT_UNKNOWN;
@@ -550,20 +546,17 @@ int cmd_diff(struct cli *cli, int argc, char **argv)
 		struct compared *c = &d.rows[i];
 
 		free(c->name);
-		free(c->families[0]);
-		free(c->families[1]);
-		free(c->reasons[0]);
-		free(c->reasons[1]);
-		free(c->doubts[0]);
-		free(c->doubts[1]);
 		free(c->doubt);
 		free(c->place);
 		free(c->unit);
 		free(c->filter);
-		free(c->values[0]);
-		free(c->values[1]);
-		free(c->weights[0]);
-		free(c->weights[1]);
+		for (struct side *s = c->sides; s < c->sides + 2; s++) {
+			free(s->family);
+			free(s->reason);
+			free(s->doubt);
+			free(s->values);
+			free(s->weights);
+		}
 	}
 	for (int side = 0; side < 2; side++) {
 		facts_free(&d.machines[side]);
