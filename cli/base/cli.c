@@ -295,6 +295,14 @@ const struct uncore_metric *cli_metric(const struct uncore *u, const struct unco
 	return NULL;
 }
 
+struct view_cell cli_view_cell(struct uncore *u, const char *metric)
+{
+	struct view_cell cell = {0};
+
+	uncore_view_find(u, metric, &cell.view, &cell.column, &cell.rank, &cell.number);
+	return cell;
+}
+
 size_t cli_number_length(const char *text)
 {
 	size_t whole = strspn(text, "0123456789");

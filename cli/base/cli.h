@@ -181,6 +181,15 @@ void cli_set_running(struct uncore_monitor *m);
 /* The metric of a row; NULL: the row is of an event. */
 const struct uncore_metric *cli_metric(const struct uncore *u, const struct uncore_row_query *of);
 
+/* Where a screen shows a metric: uncore_view_find(). */
+struct view_cell {
+	const struct uncore_view *view; /* NULL: no screen shows it */
+	enum uncore_column column;
+	unsigned rank;
+	int number;
+};
+struct view_cell cli_view_cell(struct uncore *u, const char *metric);
+
 /* realloc() that ends the command with a message when memory runs out. */
 void *cli_realloc(void *old, size_t count, size_t size);
 /* The same for an array that only this function has made: with room for one more than `count`. The

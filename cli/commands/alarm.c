@@ -129,20 +129,14 @@ static const char *likely_unit(const char *base)
  * that has the metric. NULL: no view has it. */
 static const char *find_share(struct cli *cli, const char *name)
 {
-	const struct uncore_view *view, *other;
-	enum uncore_column column;
-	unsigned rank;
-	int number;
+	const struct uncore_view *view = cli_view_cell(cli->u, name).view;
 
-	if (uncore_view_find(cli->u, name, &view, &column, &rank, &number))
-		return NULL;
-	for (size_t i = 0; i < uncore_metric_count(cli->u); i++) {
+	for (size_t i = 0; view && i < uncore_metric_count(cli->u); i++) {
 		const struct uncore_metric *metric = uncore_metric_at(cli->u, i);
+		struct view_cell cell = cli_view_cell(cli->u, uncore_metric_name(metric));
 
-		if (!uncore_metric_missing(metric) &&
-		    !uncore_view_find(cli->u, uncore_metric_name(metric), &other, &column, &rank,
-				      &number) &&
-		    other == view && column == UNCORE_COLUMN_SHARE)
+		if (!uncore_metric_missing(metric) && cell.view == view &&
+		    cell.column == UNCORE_COLUMN_SHARE)
 			return uncore_metric_name(metric);
 	}
 	return NULL;

@@ -372,22 +372,18 @@ static int choose_presets(struct cli *cli, struct stat_options *o)
 }
 
 /* Whether the screen shows another metric in place of this one, of the same family. */
-static bool is_hidden(struct cli *cli, const struct uncore_metric *metric,
-		      const struct uncore_view *view, enum uncore_column column, unsigned rank)
+static bool is_hidden(struct uncore *u, const struct uncore_metric *metric,
+		      const struct view_cell *cell)
 {
-	const struct uncore_view *view_of;
-	enum uncore_column column_of;
-	unsigned rank_of;
-	int number;
+	for (size_t i = 0; i < uncore_metric_count(u); i++) {
+		const struct uncore_metric *other = uncore_metric_at(u, i);
+		struct view_cell at;
 
-	for (size_t i = 0; i < uncore_metric_count(cli->u); i++) {
-		const struct uncore_metric *other = uncore_metric_at(cli->u, i);
-
-		if (!uncore_metric_missing(other) &&
-		    cli_same(uncore_metric_family(other), uncore_metric_family(metric)) &&
-		    uncore_view_find(cli->u, uncore_metric_name(other), &view_of, &column_of,
-				     &rank_of, &number) == 0 &&
-		    view_of == view && column_of == column && rank_of < rank)
+		if (uncore_metric_missing(other) ||
+		    !cli_same(uncore_metric_family(other), uncore_metric_family(metric)))
+			continue;
+		at = cli_view_cell(u, uncore_metric_name(other));
+		if (at.view == cell->view && at.column == cell->column && at.rank < cell->rank)
 			return true;
 	}
 	return false;
@@ -397,20 +393,17 @@ static bool is_hidden(struct cli *cli, const struct uncore_metric *metric,
  * recorded. */
 static void choose_devices(struct record *r)
 {
-	struct cli *cli = r->cli;
+	struct uncore *u = r->cli->u;
 	struct request *request = &r->stat.request;
-	const struct uncore_view *view;
-	enum uncore_column column;
-	unsigned rank;
-	int number;
 
-	for (size_t i = 0; i < uncore_metric_count(cli->u); i++) {
-		const struct uncore_metric *metric = uncore_metric_at(cli->u, i);
+	for (size_t i = 0; i < uncore_metric_count(u); i++) {
+		const struct uncore_metric *metric = uncore_metric_at(u, i);
+		struct view_cell cell;
 
-		if (!uncore_metric_is_of_device(metric) || uncore_metric_missing(metric) ||
-		    uncore_view_find(cli->u, uncore_metric_name(metric), &view, &column, &rank,
-				     &number) ||
-		    is_hidden(cli, metric, view, column, rank))
+		if (!uncore_metric_is_of_device(metric) || uncore_metric_missing(metric))
+			continue;
+		cell = cli_view_cell(u, uncore_metric_name(metric));
+		if (!cell.view || is_hidden(u, metric, &cell))
 			continue;
 		buffer_printf(&r->devices, "%s%s/%s", r->devices.len ? "," : "",
 			      uncore_metric_family(metric), uncore_metric_name(metric));

@@ -3,7 +3,6 @@
  * intervals, and when the maximum was. */
 #include "record/summary.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -438,14 +437,9 @@ static void put_others(struct buffer *to, const struct summary *s)
 	begin_table(&t, columns, "Other");
 	for (size_t i = 0; i < s->own_count; i++) {
 		const struct uncore_row *row = row_of(s, i);
-		const struct uncore_view *view;
-		enum uncore_column column;
-		unsigned rank;
-		int number;
 		auto_buffer place = {0};
 
-		if (uncore_view_find(s->cli->u, row->query->name, &view, &column, &rank, &number) !=
-			    -ENOENT ||
+		if (cli_view_cell(s->cli->u, row->query->name).view ||
 		    (!out_is_everywhere(row->place) && has_whole(s, row)))
 			continue;
 		if (!out_is_everywhere(row->place) && !(s->all[i].most > 0)) {
@@ -500,17 +494,14 @@ static void put_owners(struct buffer *to, const struct summary *s)
 /* A latency, or a ratio, is unavailable where nothing moves. */
 static bool needs_reason(const struct summary *s, size_t i)
 {
-	const struct uncore_row *row = row_of(s, i);
-	const struct uncore_view *view;
-	enum uncore_column column;
-	unsigned rank;
-	int number;
+	struct view_cell cell;
 
+	if (!s->all[i].reason)
+		return false;
 	if (s->all[i].quality != UNCORE_UNAVAILABLE)
-		return s->all[i].quality >= UNCORE_SCALED && s->all[i].reason;
-	return s->all[i].reason &&
-	       uncore_view_find(s->cli->u, row->query->name, &view, &column, &rank, &number) == 0 &&
-	       column <= UNCORE_COLUMN_TOTAL;
+		return s->all[i].quality >= UNCORE_SCALED;
+	cell = cli_view_cell(s->cli->u, row_of(s, i)->query->name);
+	return cell.view && cell.column <= UNCORE_COLUMN_TOTAL;
 }
 
 static bool said_before(const struct summary *s, size_t i)
