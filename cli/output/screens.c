@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* The output of `uncore` alone: a table for each view, the busiest places first. */
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -326,14 +325,9 @@ static void put_others(struct out *out)
 	table_init(&t, columns);
 	for (size_t i = 0; i < out->row_count; i++) {
 		const struct uncore_row *row = out->rows[i].row;
-		const struct uncore_view *view;
-		enum uncore_column column;
-		unsigned rank;
-		int number;
 
 		if (!out_is_everywhere(row->place) ||
-		    uncore_view_find(out->setup.machine, row->query->name, &view, &column, &rank,
-				     &number) != -ENOENT)
+		    cli_view_cell(out->setup.machine, row->query->name).view)
 			continue;
 		table_cell(&t, "%s%s%s", row->query->name, row->place->role ? ", " : "",
 			   row->place->role ? row->place->role : "");

@@ -29,14 +29,9 @@ static void make_preset(struct uncore *u, const char *screen, struct buffer *met
 {
 	for (size_t i = 0; i < uncore_metric_count(u); i++) {
 		const struct uncore_metric *metric = uncore_metric_at(u, i);
-		const struct uncore_view *view;
-		enum uncore_column column;
-		unsigned rank;
-		int number;
+		const struct uncore_view *view = cli_view_cell(u, uncore_metric_name(metric)).view;
 
-		if (!uncore_metric_missing(metric) &&
-		    !uncore_view_find(u, uncore_metric_name(metric), &view, &column, &rank,
-				      &number) &&
+		if (!uncore_metric_missing(metric) && view &&
 		    strcmp(uncore_view_screen(view), screen) == 0)
 			buffer_printf(metrics, "%s%s/%s", metrics->len ? "," : "",
 				      uncore_metric_family(metric), uncore_metric_name(metric));

@@ -560,15 +560,11 @@ static size_t screen_of_preset(const struct top_view *v)
 {
 	const char *name =
 		uncore_sample_count(v->data.sample) ? data_row(&v->data, 0)->query->name : "";
-	const struct uncore_view *view;
-	enum uncore_column column;
-	unsigned rank;
-	int number;
+	const struct uncore_view *view = cli_view_cell(v->data.machine, name).view;
 
-	if (!uncore_view_find(v->data.machine, name, &view, &column, &rank, &number))
-		for (size_t i = 1; i < v->screens.count; i++)
-			if (strcmp(v->screens.names[i], uncore_view_screen(view)) == 0)
-				return i;
+	for (size_t i = 1; view && i < v->screens.count; i++)
+		if (strcmp(v->screens.names[i], uncore_view_screen(view)) == 0)
+			return i;
 	return v->screens.count - 1;
 }
 

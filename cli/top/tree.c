@@ -144,14 +144,9 @@ static bool has_namesake(const struct top_model *m, const struct uncore_row *row
 /* Whether it is the share of a ceiling, not another ratio. */
 static bool is_share(const struct top_model *m, const struct uncore_row *row)
 {
-	const struct uncore_view *view;
-	enum uncore_column column;
-	unsigned rank;
-	int number;
+	struct view_cell cell = cli_view_cell(m->data->machine, row->query->name);
 
-	return !uncore_view_find(m->data->machine, row->query->name, &view, &column, &rank,
-				 &number) &&
-	       column == UNCORE_COLUMN_SHARE;
+	return cell.view && cell.column == UNCORE_COLUMN_SHARE;
 }
 
 static void add_row(struct top_model *m, size_t i)
