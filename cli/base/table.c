@@ -41,7 +41,7 @@ static void group_digits(char *into, size_t size, const char *number)
 	into[at] = '\0';
 }
 
-static void prefixed_value(struct human *h, double value, const char *unit)
+static void put_prefixed(struct human *h, double value, const char *unit)
 {
 	bool count = !*unit;
 	const char *prefix = "";
@@ -49,7 +49,6 @@ static void prefixed_value(struct human *h, double value, const char *unit)
 	double size;
 	int decimals;
 
-	*h = (struct human){.number = "-"};
 	if (!isfinite(value))
 		return;
 	if (strcmp(unit, "ratio") == 0) {
@@ -82,35 +81,41 @@ static void prefixed_value(struct human *h, double value, const char *unit)
 	snprintf(h->unit, sizeof(h->unit), "%s%s", prefix, unit);
 }
 
-void human_value_in(struct human *h, double value, const char *unit, enum units units)
+struct human human_in(double value, const char *unit, enum units units)
 {
 	static const char *const binary[] = {"", "Ki", "Mi", "Gi", "Ti"};
+	struct human h = {.number = "-"};
 	size_t power = 0;
 
 	if (units == UNITS_SI || !isfinite(value) || (units == UNITS_IEC && *unit != 'B')) {
-		prefixed_value(h, value, unit);
+		put_prefixed(&h, value, unit);
 	} else if (units == UNITS_IEC) {
 		for (; power < 4 && fabs(value) >= 1023.95; power++)
 			value /= 1024;
-		snprintf(h->number, sizeof(h->number), "%.*f",
+		snprintf(h.number, sizeof(h.number), "%.*f",
 			 fabs(value) < 9.9995   ? 3
 			 : fabs(value) < 99.995 ? 2
 						: 1,
 			 value);
-		snprintf(h->unit, sizeof(h->unit), "%s%s", binary[power], unit);
+		snprintf(h.unit, sizeof(h.unit), "%s%s", binary[power], unit);
 	} else {
-		snprintf(h->number, sizeof(h->number), fabs(value) >= 1e5 ? "%.0f" : "%.5g", value);
-		snprintf(h->unit, sizeof(h->unit), "%s", unit);
+		snprintf(h.number, sizeof(h.number), fabs(value) >= 1e5 ? "%.0f" : "%.5g", value);
+		snprintf(h.unit, sizeof(h.unit), "%s", unit);
 	}
-	snprintf(h->text, sizeof(h->text), "%s%s%s", h->number, *h->unit ? " " : "", h->unit);
+	snprintf(h.text, sizeof(h.text), "%s%s%s", h.number, *h.unit ? " " : "", h.unit);
+	return h;
 }
 
 static enum units default_units;
 
+struct human human(double value, const char *unit)
+{
+	return human_in(value, unit, default_units);
+}
+
 void human_text(struct buffer *to, const char *text)
 {
 	static const char *const units[] = {"B/s", "Hz"};
-	struct human h;
 	size_t len;
 
 	while (*text) {
@@ -122,7 +127,7 @@ void human_text(struct buffer *to, const char *text)
 			    strncmp(text + digits + 1, units[i], strlen(units[i])) == 0)
 				unit = units[i];
 		if (unit) {
-			buffer_puts(to, human_value(&h, strtod(text, NULL), unit));
+			buffer_puts(to, human(strtod(text, NULL), unit).text);
 			len = digits + 1 + strlen(unit);
 		} else {
 			len = digits ? digits : strcspn(text, "0123456789");
@@ -140,12 +145,6 @@ bool human_set_units(const char *name)
 	if (names[i])
 		default_units = (enum units)i;
 	return names[i];
-}
-
-const char *human_value(struct human *h, double value, const char *unit)
-{
-	human_value_in(h, value, unit, default_units);
-	return h->text;
 }
 
 /* ---- columns ---- */

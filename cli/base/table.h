@@ -18,42 +18,24 @@ struct human {
 	char text[80];
 };
 
-/* Chooses the prefix: B/s becomes GB/s (1e9), s becomes ns, ratio becomes %; a plain count ("") and
- * units of the kernel keep theirs and get thousands separators. "-" when not finite. Returns
- * h->text. */
-const char *human_value(struct human *h, double value, const char *unit);
-
 enum units {
-	UNITS_SI,  /* as human_value() */
+	UNITS_SI,  /* the default */
 	UNITS_IEC, /* bytes with powers of 1024: GiB/s */
 	UNITS_RAW, /* base units without prefix or separators */
 	UNITS_COUNT,
 };
 
-void human_value_in(struct human *h, double value, const char *unit, enum units units);
-
-/* The same as values, for one use in a sentence: human(rate, "B/s").text. */
-static inline struct human human(double value, const char *unit)
-{
-	struct human h;
-
-	human_value(&h, value, unit);
-	return h;
-}
-
-static inline struct human human_in(double value, const char *unit, enum units units)
-{
-	struct human h;
-
-	human_value_in(&h, value, unit, units);
-	return h;
-}
+/* Chooses the prefix: B/s becomes GB/s (1e9), s becomes ns, ratio becomes %; a plain count ("") and
+ * units of the kernel keep theirs and get thousands separators. "-" when not finite. */
+struct human human_in(double value, const char *unit, enum units units);
+/* The same in the units of human_set_units(), for a sentence: human(rate, "B/s").text. */
+struct human human(double value, const char *unit);
 
 /* A reason of the library with its numbers as values are printed: "25000000000 B/s" becomes "25.00
  * GB/s". */
 void human_text(struct buffer *to, const char *text);
 
-/* Those of human_value() from now on: "si", "iec", "raw"; false: none of them. */
+/* Those of human() from now on: "si", "iec", "raw"; false: none of them. */
 bool human_set_units(const char *name);
 
 enum {

@@ -268,17 +268,15 @@ static void deciders_text(struct uncore *u, const struct uncore_metric *m, struc
 	for (size_t i = 0; i < json_array_size(array); i++) {
 		const json_t *one = json_array_get(array, i);
 		const json_t *value = json_object_get(one, "value");
+		const char *unit = json_string_value(json_object_get(one, "unit"));
 		const char *reason = json_string_value(json_object_get(one, "reason"));
 		auto_buffer text = {0};
-		struct human h;
 
-		human_value(&h, json_is_number(value) ? json_number_value(value) : NAN,
-			    json_is_number(value) ? json_string_value(json_object_get(one, "unit"))
-						  : "");
-		buffer_printf(&text, "%s is %s, %s%s%s",
-			      json_string_value(json_object_get(one, "name")), h.text,
-			      json_string_value(json_object_get(one, "quality")),
-			      reason ? ": " : "", reason ? reason : "");
+		buffer_printf(
+			&text, "%s is %s, %s%s%s", json_string_value(json_object_get(one, "name")),
+			json_is_number(value) ? human(json_number_value(value), unit).text : "-",
+			json_string_value(json_object_get(one, "quality")), reason ? ": " : "",
+			reason ? reason : "");
 		sentence(to, "", text.data);
 	}
 	json_decref(array);

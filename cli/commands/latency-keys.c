@@ -79,11 +79,9 @@ void latency_put_keys(const struct latency_run *r, struct buffer *to)
 	table_init(&t, columns[r->o->key]);
 	for (size_t i = 0; i < r->keys; i++) {
 		const struct uncore_latency_key *key = uncore_latency_key_at(r->samples, i);
-		struct human h;
 
 		put_key(key, r->o->key, &t);
-		human_value(&h, (double)key->samples, "");
-		table_cell(&t, "%s", h.number);
+		table_cell(&t, "%s", human((double)key->samples, "").number);
 		put_share(&t, key->samples, c->used);
 		put_share(&t, key->local, c->memory);
 		put_share(&t, key->remote, c->memory);

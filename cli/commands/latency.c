@@ -112,17 +112,12 @@ static void check(void *into, struct argp_state *state)
 				  "time");
 }
 
-/* ---- a run ---- */
-
 /* ---- text ---- */
 
 static void put_missing(struct buffer *to, const char *what, uint64_t count)
 {
-	struct human h;
-
-	human_value(&h, (double)count, "");
 	if (count)
-		buffer_printf(to, "%s: %s\n", what, h.number);
+		buffer_printf(to, "%s: %s\n", what, human((double)count, "").number);
 }
 
 static void put_head(const struct latency_run *r, struct buffer *to)
@@ -134,17 +129,15 @@ static void put_head(const struct latency_run *r, struct buffer *to)
 	} counts[] = {
 		{c->samples, "ops, "}, {c->loads, "of them loads, "}, {c->used, "with a miss"}};
 	const char *note = uncore_latency_note(r->samples);
-	struct human h;
 
 	if (isfinite(r->seconds))
-		buffer_printf(to, "Sampled for %s, to %.3f s: ", human_value(&h, r->seconds, "s"),
+		buffer_printf(to, "Sampled for %s, to %.3f s: ", human(r->seconds, "s").text,
 			      r->time);
 	else
 		buffer_printf(to, "Recorded in %s: ", r->source);
-	for (size_t i = 0; i < sizeof(counts) / sizeof(*counts); i++) {
-		human_value(&h, (double)counts[i].count, "");
-		buffer_printf(to, "%s %s", h.number, counts[i].what);
-	}
+	for (size_t i = 0; i < sizeof(counts) / sizeof(*counts); i++)
+		buffer_printf(to, "%s %s", human((double)counts[i].count, "").number,
+			      counts[i].what);
 	if (r->o->from)
 		buffer_printf(to, " and data from %s", r->o->from);
 	if (r->o->least)
@@ -175,11 +168,9 @@ static void put_rows(const struct latency_run *r, struct buffer *to)
 	table_init(&t, columns);
 	for (size_t i = 0; i < uncore_latency_count(r->samples); i++) {
 		const struct uncore_latency_row *row = uncore_latency_at(r->samples, i);
-		struct human h;
 
-		human_value(&h, (double)row->samples, "");
 		table_cell(&t, "%s", row->source);
-		table_cell(&t, "%s", h.number);
+		table_cell(&t, "%s", human((double)row->samples, "").number);
 		table_cell(&t, "%.1f %%", 100 * (double)row->samples / used);
 		table_cell(&t, "%.1f", row->mean);
 		table_cell(&t, "<= %.0f", row->p50);

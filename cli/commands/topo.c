@@ -194,10 +194,9 @@ static void peak_line(struct uncore *u, struct buffer *to)
 {
 	const struct uncore_memory *m = uncore_memory_get(u);
 	struct buffer text = {0};
-	struct human peak;
 
 	if (isfinite(m->peak))
-		buffer_printf(&text, "peak %s", human_value(&peak, m->peak, "B/s"));
+		buffer_printf(&text, "peak %s", human(m->peak, "B/s").text);
 	else
 		buffer_puts(&text, "peak unknown");
 	if (m->channels)
@@ -210,7 +209,7 @@ static void peak_line(struct uncore *u, struct buffer *to)
 	if (m->why)
 		buffer_printf(&text, ": %s", m->why);
 	if (isfinite(m->used))
-		buffer_printf(&text, "; %s in use (hsmp)", human_value(&peak, m->used, "B/s"));
+		buffer_printf(&text, "; %s in use (hsmp)", human(m->used, "B/s").text);
 	hang(to, "  memory", &text);
 }
 

@@ -116,7 +116,7 @@ static void show_wait(const struct loop *l)
 
 	if (when->interval_ns || when->command || when->timeout_ns < NS_PER_S)
 		return;
-	human_value(&window, (double)when->timeout_ns / 1e9, "s");
+	window = human((double)when->timeout_ns / 1e9, "s");
 	if (l->round_count > 1)
 		cli_wait("counting for %s, round %zu of %zu", window.text, l->round + 1,
 			 l->round_count);

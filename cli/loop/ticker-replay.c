@@ -25,10 +25,9 @@ static int check(struct ticker *t, const struct request *request, struct sink *c
 			    : when->control    ? "--control"
 					       : first_live(sinks);
 	uint64_t interval_ns = replay->interval_ns;
-	struct human h;
+	const struct human h = human((double)interval_ns / 1e9, "s");
 
 	replay->group_ns = when->interval_ns;
-	human_value(&h, (double)interval_ns / 1e9, "s");
 	if (wrong)
 		cli_error("%s cannot be used with a recording; uncore report --begin and --end "
 			  "select a part of it",

@@ -46,11 +46,9 @@ static void spread_text(const struct spread *s, struct buffer *to)
 {
 	const double ns[] = {spread_ns(s, 0.5), spread_ns(s, 0.99), (double)s->most_ns};
 	static const char *const names[] = {"p50", ", p99", ", max"};
-	struct human h;
 
-	for (size_t i = 0; i < sizeof(ns) / sizeof(*ns); i++) {
-		buffer_printf(to, "%s %s", names[i], human_value(&h, ns[i] / 1e9, "s"));
-	}
+	for (size_t i = 0; i < sizeof(ns) / sizeof(*ns); i++)
+		buffer_printf(to, "%s %s", names[i], human(ns[i] / 1e9, "s").text);
 }
 
 /* ---- clocks ---- */

@@ -78,15 +78,12 @@ void check_output_window(struct out *out)
 	out_table(out, &out->table, columns);
 	for (size_t i = 0; i < count && most >= CHECK_LEAST; i++) {
 		const struct uncore_row_place *place = parts[i].place;
-		struct human rate;
-
 		if (parts[i].rate < most * CHECK_SHARE)
 			continue;
 		buffer_free(&name);
 		put_part(&name, place->pmu, place->socket, place->port ? place->port->index : -1);
-		human_value(&rate, parts[i].rate, "B/s");
 		table_cell(&out->table, "%s", name.data);
-		table_cell(&out->table, "%s", rate.text);
+		table_cell(&out->table, "%s", human(parts[i].rate, "B/s").text);
 		table_end_row(&out->table, NULL);
 		moved++;
 		expected += is_expected(port, place);

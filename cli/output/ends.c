@@ -227,11 +227,9 @@ static void put_devices(struct table *t, const struct pair *p)
 					   .quality = p->valued && p->valueless.len ? UNCORE_PARTIAL
 										    : p->quality};
 	const char *mark = out_mark(devices.quality);
-	struct human sum, most;
-
 	if (is_range(p))
-		table_cell(t, "%s to %s%s%s", human_value(&sum, p->sum, "B/s"),
-			   human_value(&most, p->most, "B/s"), *mark ? " " : "", mark);
+		table_cell(t, "%s to %s%s%s", human(p->sum, "B/s").text, human(p->most, "B/s").text,
+			   *mark ? " " : "", mark);
 	else
 		out_value(t, &devices);
 	if (isfinite(ratio_of(p)) && is_range(p))

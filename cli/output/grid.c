@@ -242,8 +242,6 @@ static void put_legend(const struct window *w, size_t first, size_t count)
 	const struct uncore_memory *m = uncore_memory_get(w->out->setup.machine);
 	bool ceiling = false, counted = false;
 	auto_buffer text = {0}, share = {0};
-	struct human peak;
-
 	put_imbalance(w, first, count);
 	for (size_t i = first; i < first + count; i++) {
 		const struct screen_line *line = &w->screen.lines[i];
@@ -258,7 +256,7 @@ static void put_legend(const struct window *w, size_t first, size_t count)
 	}
 	if (ceiling) {
 		buffer_printf(&text, "OF PEAK: of %s for each socket (from %s).",
-			      human_value(&peak, m->peak, "B/s"), m->from);
+			      human(m->peak, "B/s").text, m->from);
 		out_once(w->out, text.data);
 	}
 	if (!counted || !about)

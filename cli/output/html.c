@@ -107,9 +107,8 @@ static void put_window(struct out *out, bool last)
 
 static void put_number(struct buffer *to, double value, const char *unit)
 {
-	struct human h;
+	const struct human h = human(value, unit);
 
-	human_value(&h, value, unit);
 	buffer_printf(to, "<td class=\"number\">%s ", h.number);
 	put_cell(to, "", h.unit, "</td>");
 }

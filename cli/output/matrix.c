@@ -153,7 +153,6 @@ static void put_cell(struct grid *g, struct table *t, const char *kind, const ch
 		const struct matrix_cell *c = &g->cells[i];
 		enum uncore_quality quality = c->row->quality;
 		double value = 0;
-		struct human h;
 
 		if (!is_at(c, kind, from, to) || is_later(g, i))
 			continue;
@@ -167,7 +166,7 @@ static void put_cell(struct grid *g, struct table *t, const char *kind, const ch
 		g->most |= c->at_most;
 		buffer_printf(&text, "%s%s%s", text.len ? " | " : "",
 			      c->at_most && isfinite(value) ? "<= " : "",
-			      human_value(&h, value, c->row->query->unit));
+			      human(value, c->row->query->unit).text);
 		if (quality != UNCORE_MEASURED)
 			buffer_puts(&text, quality == UNCORE_SCALED ? " ~" : " !");
 	}

@@ -120,7 +120,7 @@ static void put_value(struct table *t, double value, double most, const char *un
 
 	snprintf(text, sizeof(text), "%.3g", value);
 	rounded = strtod(text, NULL) <= most;
-	human_value(&h, rounded ? strtod(text, NULL) : value, unit);
+	h = human(rounded ? strtod(text, NULL) : value, unit);
 	len = strlen(h.number);
 	if (rounded && strchr(h.number, '.') && !strchr(h.number, 'e') && h.number[len - 1] == '0')
 		h.number[len - (h.number[len - 2] == '.' ? 2 : 1)] = '\0'; /* a 0 */
@@ -133,17 +133,17 @@ static void put_value(struct table *t, double value, double most, const char *un
 void out_bursts(struct buffer *to, const struct uncore_distribution *d, const char *unit,
 		double seconds)
 {
-	struct human threshold, length;
+	struct human threshold;
 
 	if (!isfinite(d->threshold) || !d->samples)
 		return;
-	human_value(&threshold, d->threshold, unit);
-	human_value(&length, (double)d->burst_ns / 1e9, "s");
+	threshold = human(d->threshold, unit);
 	if (!d->burst_ns)
 		buffer_printf(to, "none above %s", threshold.text);
 	else
 		buffer_printf(to, "%.1f %% above %s, longest %s",
-			      (double)d->above_ns / 1e7 / seconds, threshold.text, length.text);
+			      (double)d->above_ns / 1e7 / seconds, threshold.text,
+			      human((double)d->burst_ns / 1e9, "s").text);
 }
 
 static void put_row(struct out *out, const struct out_row *kept)
@@ -155,9 +155,8 @@ static void put_row(struct out *out, const struct out_row *kept)
 	const double values[] = {d->mean, d->p50, d->p90, d->p99, d->most};
 	struct table *t = &out->table;
 	auto_buffer note = {0}, bursts = {0};
-	struct human most;
+	const struct human most = human(d->most * scale, unit);
 
-	human_value(&most, d->most * scale, unit);
 	if (out->frame.total)
 		table_cell(t, "total");
 	else if (out->setup.timestamp)

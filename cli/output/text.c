@@ -27,11 +27,8 @@ static void put_label(struct out *out)
 
 void out_text_rounds(struct out *out, size_t rounds, double seconds)
 {
-	struct human each;
-
 	put_label(out);
-	buffer_printf(out->to, "Counting in %zu rounds of %s\n", rounds,
-		      human_value(&each, seconds, "s"));
+	buffer_printf(out->to, "Counting in %zu rounds of %s\n", rounds, human(seconds, "s").text);
 	out->setup.lines_above += text_rows(out->to->data);
 }
 
@@ -52,7 +49,7 @@ void out_text_header(struct out *out)
 			      query->family ? "Metrics" : "Events", query->filter);
 	if (out->setup.intervals)
 		return;
-	human_value(&window, out->frame.window, "s");
+	window = human(out->frame.window, "s");
 	if (out->frame.runs)
 		buffer_printf(out->to, "Mean of %u runs, %s each", out->frame.runs, window.text);
 	else
@@ -108,18 +105,16 @@ void out_share(struct table *t, double share)
 		table_cell(t, "%s", "");
 }
 
-/* "6.400 G/s". Returns h->text. */
-static const char *human_frequency(struct human *h, double value)
+/* "6.400 G/s" */
+static struct human human_frequency(double value)
 {
-	char unit[sizeof(h->unit)];
-	size_t prefix;
+	struct human h = human(value, "Hz");
+	size_t len = strlen(h.unit), prefix = len > strlen("Hz") ? len - strlen("Hz") : 0;
 
-	human_value(h, value, "Hz");
-	prefix = strlen(h->unit) > strlen("Hz") ? strlen(h->unit) - strlen("Hz") : 0;
-	snprintf(unit, sizeof(unit), "%.*s/s", prefix ? (int)prefix : 1, prefix ? h->unit : "1");
-	snprintf(h->text, sizeof(h->text), "%s%s%s", h->number, isfinite(value) ? " " : "",
-		 isfinite(value) ? unit : "");
-	return h->text;
+	if (isfinite(value))
+		snprintf(h.text, sizeof(h.text), "%s %.*s/s", h.number, prefix ? (int)prefix : 1,
+			 prefix ? h.unit : "1");
+	return h;
 }
 
 void out_value(struct table *t, const struct uncore_row *row)
@@ -132,10 +127,8 @@ void out_value(struct table *t, const struct uncore_row *row)
 		table_cell(t, "%s", "");
 		return;
 	}
-	if (strcmp(row->query->unit, "1/s") == 0)
-		human_frequency(&h, row->value);
-	else
-		human_value(&h, row->value, row->query->unit);
+	h = strcmp(row->query->unit, "1/s") == 0 ? human_frequency(row->value)
+						 : human(row->value, row->query->unit);
 	table_cell(t, "%s%s%s%s%s", color, h.text, *mark ? " " : "", mark, *color ? COLOR_END : "");
 }
 
@@ -239,10 +232,9 @@ static const struct table_column columns[] = {
  * printed. The spread of any other value is half the distance of its bounds. */
 static void put_value(struct table *t, const struct uncore_row *row, double spread)
 {
-	struct human value, low;
+	const struct human value = human(row->value, row->query->unit);
+	const struct human low = human(row->low, row->query->unit);
 
-	human_value(&value, row->value, row->query->unit);
-	human_value(&low, row->low, row->query->unit);
 	if (isfinite(row->low) && !isfinite(row->high))
 		table_cell(t, "%s %s", terminal_has_utf8() ? "≥" : ">=", low.number);
 	else if (isfinite(row->low) && row->value >= row->high)
@@ -265,16 +257,14 @@ static void put_value(struct table *t, const struct uncore_row *row, double spre
 static void put_rate(struct table *t, const struct uncore_row *row)
 {
 	char unit[60];
-	struct human rate;
 
 	if (!isfinite(row->rate)) {
 		table_cell(t, "%s", "");
 	} else if (*row->query->unit) {
 		snprintf(unit, sizeof(unit), "%s/s", row->query->unit);
-		table_cell(t, "%s",
-			   human_value(&rate, row->rate, strcmp(unit, "J/s") == 0 ? "W" : unit));
+		table_cell(t, "%s", human(row->rate, strcmp(unit, "J/s") == 0 ? "W" : unit).text);
 	} else {
-		table_cell(t, "%s", human_frequency(&rate, row->rate));
+		table_cell(t, "%s", human_frequency(row->rate).text);
 	}
 }
 
@@ -284,15 +274,13 @@ void out_amount(const struct out *out, struct table *t, const struct uncore_row 
 	static const char *const units[][2] = {{"B/s", "B"}, {"1/s", ""}, {"W", "J"}};
 	double sum = a ? a->counted->amount : 0;
 	const struct uncore_row *one = a ? a : b;
-	struct human amount;
 
 	if (b && b != a)
 		sum += b->counted->amount;
 	for (size_t i = 0; out->setup.command && i < sizeof(units) / sizeof(*units); i++) {
 		if (!one || !isfinite(sum) || strcmp(one->query->unit, units[i][0]) != 0)
 			continue;
-		human_value(&amount, sum, units[i][1]);
-		table_cell(t, "%s%s%s", amount.number, *amount.unit ? " " : "", amount.unit);
+		table_cell(t, "%s", human(sum, units[i][1]).text);
 		return;
 	}
 	table_cell(t, "%s", "");
@@ -304,16 +292,14 @@ static void put_row(struct out *out, struct table *t, const struct out_row *kept
 	const struct uncore_row *row = kept->row;
 	char text[120];
 	auto_buffer place = {0}, reason = {0};
-	struct human window, ceiling;
 	const char *color;
 
 	if (out->setup.intervals && t == &out->table) {
-		human_value(&window, out->frame.window, "s");
 		snprintf(text, sizeof(text), "%.6f", out->frame.time);
 		if (out->setup.timestamp)
 			snprintf(text, sizeof(text), "%s", out->date);
 		table_cell(t, "%s", out->frame.total ? "total" : text);
-		table_cell(t, "%s", window.text);
+		table_cell(t, "%s", human(out->frame.window, "s").text);
 	} else {
 		table_cell(t, "%s", "");
 		table_cell(t, "%s", "");
@@ -339,11 +325,9 @@ static void put_row(struct out *out, struct table *t, const struct out_row *kept
 	out_amount(out, t, row, NULL);
 	/* The note: the reason, or else the share of the ceiling. */
 	*text = '\0';
-	if (!row->reason && isfinite(row->value / row->ceiling)) {
-		human_value(&ceiling, row->ceiling, row->query->unit);
+	if (!row->reason && isfinite(row->value / row->ceiling))
 		snprintf(text, sizeof(text), "%.1f %% of %s", row->value / row->ceiling * 100,
-			 ceiling.text);
-	}
+			 human(row->ceiling, row->query->unit).text);
 	if (row->reason)
 		human_text(&reason, row->reason);
 	table_end_row(t, repeated ? "(same reason)" : row->reason ? reason.data : text);

@@ -93,9 +93,7 @@ static void put_group(struct table *t, const struct uncore_row *row)
 /* Any quality but "measured" has the mark "!". */
 static void put_traffic(struct table *t, const struct uncore_row *row)
 {
-	struct human h;
-
-	table_cell(t, "%s%s", human_value(&h, row->value, row->query->unit),
+	table_cell(t, "%s%s", human(row->value, row->query->unit).text,
 		   row->quality == UNCORE_MEASURED ? "" : " !");
 }
 

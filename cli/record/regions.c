@@ -79,14 +79,12 @@ int regions_list(struct recording *r, struct buffer *to)
 	sqlite3_bind_int64(s, 3, INT64_MAX);
 	while ((code = sqlite3_step(s)) == SQLITE_ROW) {
 		double length = sqlite3_column_double(s, 3), covered = sqlite3_column_double(s, 4);
-		struct human h;
 
-		human_value(&h, length / 1e9, "s");
 		cli_date(date, column(s, 2));
 		table_cell(&t, "%s", (const char *)sqlite3_column_text(s, 0));
 		table_cell(&t, "%lld", (long long)sqlite3_column_int64(s, 1));
 		table_cell(&t, "%s", date);
-		table_cell(&t, "%s", h.text);
+		table_cell(&t, "%s", human(length / 1e9, "s").text);
 		table_cell(&t, "%.1f %%", length > 0 ? 100 * covered / length : 0);
 		table_end_row(&t, NULL);
 	}

@@ -74,9 +74,8 @@ float chart_level(const struct top_data *d, const struct screen_line *line, doub
 
 void view_text(struct buffer *text, double value, const char *unit, enum units units, int width)
 {
-	struct human h;
+	const struct human h = human_in(value, unit, units);
 
-	human_value_in(&h, value, unit, units);
 	if ((int)text_width(h.text) > width && units != UNITS_RAW)
 		buffer_printf(text, "%.4g M%s", value / 1e6, *unit == '1' ? unit + 1 : unit);
 	else

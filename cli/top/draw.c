@@ -66,7 +66,7 @@ static void put_values(struct top_canvas *c, const struct top_view *v, const str
 					  : top_share(&v->tree, node, &limited);
 	idle = !isfinite(row.value) || row.value == 0;
 	style = idle ? STYLE_FAINT : STYLE_PLAIN;
-	human_value_in(&h, row.value, row.query->unit, v->units);
+	h = human_in(row.value, row.query->unit, v->units);
 	number = (int)text_width(h.number);
 	x = at->value + VALUE_WIDTH - 1 - UNIT_WIDTH - number;
 	/* A long number may take the room that a short unit leaves. */
