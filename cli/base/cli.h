@@ -128,11 +128,9 @@ void cli_advise(struct cli *cli, const char *metrics);
 
 /* ---- perfmon.c ---- */
 
-/* Reads the vendor's events for this CPU from a directory, in the format of
- * uncore_set_vendor_events(). Returns an exit code; if it is not CLI_OK, `why` (of PERFMON_WHY
- * bytes) has the reason. The caller frees *text. */
-#define PERFMON_WHY 5000
-int perfmon_read(const struct uncore *u, const char *directory, char **text, char *why);
+/* Adds the vendor's events for this CPU from a directory, in the format of
+ * uncore_set_vendor_events(). Returns an exit code. */
+int perfmon_read(const struct uncore *u, const char *directory, struct buffer *to);
 
 /* ---- what all files use: cli.c ---- */
 

@@ -81,14 +81,10 @@ int cli_prepare(struct cli *cli)
 
 static int set_events(struct cli *cli)
 {
-	auto_free char *text = NULL;
-	char why[PERFMON_WHY];
-	int status = perfmon_read(cli->u, cli->perfmon, &text, why), err = 0;
+	auto_buffer text = {0};
+	int status = perfmon_read(cli->u, cli->perfmon, &text);
+	int err = status ? 0 : uncore_set_vendor_events(cli->u, text.data);
 
-	if (status)
-		cli_error("%s", why);
-	else
-		err = uncore_set_vendor_events(cli->u, text);
 	return err ? cli_fail(cli, err) : status;
 }
 

@@ -43,7 +43,7 @@ static unsigned long long number(const json_t *event, const char *key)
 	return text ? strtoull(text, NULL, 0) : 0;
 }
 
-static void put_unit(const char *unit, FILE *to)
+static void put_unit(const char *unit, struct buffer *to)
 {
 	static const char *const names[][2] = {
 		{"CBO", "uncore_cbox"},   {"SBO", "uncore_sbox"}, {"QPI LL", "uncore_qpi"},
@@ -53,19 +53,19 @@ static void put_unit(const char *unit, FILE *to)
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
 		if (strcasecmp(names[i][0], unit) == 0) {
-			fprintf(to, "pmu %s user\n", names[i][1]);
+			buffer_printf(to, "pmu %s user\n", names[i][1]);
 			return;
 		}
-	fputs("pmu uncore_", to);
+	buffer_puts(to, "pmu uncore_");
 	for (; *unit; unit++)
-		fprintf(to, "%c",
-			*unit >= 'A' && *unit <= 'Z' ? *unit - 'A' + 'a'
-			: *unit == ' '               ? '_'
-						     : *unit);
-	fputs(" user\n", to);
+		buffer_printf(to, "%c",
+			      *unit >= 'A' && *unit <= 'Z' ? *unit - 'A' + 'a'
+			      : *unit == ' '               ? '_'
+							   : *unit);
+	buffer_puts(to, " user\n");
 }
 
-static void put_event(const json_t *event, FILE *to)
+static void put_event(const json_t *event, struct buffer *to)
 {
 	static const char *const masks[][2] = {
 		{"PortMask", "ch_mask"},        {"FCMask", "fc_mask"},
@@ -88,70 +88,68 @@ static void put_event(const json_t *event, FILE *to)
 	if (umask <= 0xff)
 		umask |= number(event, "UMaskExt") << 8;
 	put_unit(unit, to);
-	fprintf(to, "%s %llx\n= %llx ", name,
-		number(event, "EventCode") | number(event, "ExtSel") << 8, umask);
+	buffer_printf(to, "%s %llx\n= %llx ", name,
+		      number(event, "EventCode") | number(event, "ExtSel") << 8, umask);
 	for (size_t i = 0; i < sizeof(masks) / sizeof(*masks); i++) {
 		unsigned long long mask = number(event, masks[i][0]);
 
 		if (mask)
-			fprintf(to, "%s%s=0x%llx", comma, masks[i][1], mask);
+			buffer_printf(to, "%s%s=0x%llx", comma, masks[i][1], mask);
 		comma = mask ? "," : comma;
 	}
 	if (filter && strchr(filter, '=') && !strpbrk(filter, " ["))
-		fprintf(to, "%s%s", comma, filter);
-	fputs("\t", to);
+		buffer_printf(to, "%s%s", comma, filter);
+	buffer_puts(to, "\t");
 	for (size_t i = 0; title && title[i] && i < LONGEST_TITLE; i++)
-		fprintf(to, "%c", title[i] == '\n' ? ' ' : title[i]);
-	fputs("\n", to);
+		buffer_add(to, title[i] == '\n' ? " " : &title[i], 1);
+	buffer_puts(to, "\n");
 }
 
 /* Intel's files have the events below "Events", Linux's are a list of them. */
-static int add_file(const char *path, FILE *to, char *why)
+static int add_file(const char *path, struct buffer *to)
 {
 	auto_buffer text = {0};
 	const char *refused = buffer_read_file(&text, path, LARGEST_FILE);
 	json_error_t error;
-	json_t *file = refused ? NULL : json_loadb(text.data ? text.data : "", text.len, 0, &error);
-	const json_t *events = json_is_array(file) ? file : json_object_get(file, "Events");
+	json_t *file;
+	const json_t *events;
 
 	if (refused)
-		snprintf(why, PERFMON_WHY, "%s: %s", path, refused);
-	else if (!file)
-		snprintf(why, PERFMON_WHY, "%s:%d:%d: %s", path, error.line, error.column,
-			 error.text);
+		return cli_failure(CLI_RUNTIME, "%s: %s", path, refused);
+	file = json_loadb(buffer_text(&text), text.len, 0, &error);
+	if (!file)
+		return cli_failure(CLI_RUNTIME, "%s:%d:%d: %s", path, error.line, error.column,
+				   error.text);
+	events = json_is_array(file) ? file : json_object_get(file, "Events");
 	for (size_t i = 0; i < json_array_size(events); i++)
 		put_event(json_array_get(events, i), to);
-	if (!file)
-		return CLI_RUNTIME;
 	json_decref(file);
 	return CLI_OK;
 }
 
 /* All files of a directory whose names end so. */
-static int add_directory(const char *directory, FILE *to, char *why)
+static int add_directory(const char *directory, struct buffer *to)
 {
 	DIR *dir = opendir(directory);
 	const struct dirent *entry;
 	char path[LONGEST_PATH];
 	int status = CLI_OK;
 
-	if (!dir) {
-		snprintf(why, PERFMON_WHY, "--perfmon: %s: %s", directory, strerror(errno));
-		return CLI_RUNTIME;
-	}
+	if (!dir)
+		return cli_failure(CLI_RUNTIME, "--perfmon: %s: %s", directory, strerror(errno));
 	while (!status && (entry = readdir(dir))) {
 		const char *end = strrchr(entry->d_name, '.');
 
 		snprintf(path, sizeof(path), "%s/%s", directory, entry->d_name);
 		if (end && strcmp(end, ".json") == 0)
-			status = add_file(path, to, why);
+			status = add_file(path, to);
 	}
 	closedir(dir);
 	return status;
 }
 
 /* What mapfile.csv names for this CPU: files of Intel's, a directory of Linux's. */
-static int add_mapped(char *map, const char *directory, const char *cpu, FILE *to, char *why)
+static int add_mapped(char *map, const char *directory, const char *cpu, struct buffer *to)
 {
 	char path[LONGEST_PATH] = "", *line;
 	int status = CLI_OK;
@@ -164,63 +162,46 @@ static int add_mapped(char *map, const char *directory, const char *cpu, FILE *t
 		snprintf(path, sizeof(path), "%s/%s", directory, rest ? strsep(&rest, ",") : "");
 		kind = rest ? strsep(&rest, ",\r") : NULL;
 		fit = kind ? fits(pattern, cpu) : 0;
-		if (fit < 0) {
-			snprintf(why, PERFMON_WHY,
-				 "%s/mapfile.csv:%d: '%.40s' is no pattern of CPU models",
-				 directory, number, pattern);
-			return CLI_RUNTIME;
-		}
+		if (fit < 0)
+			return cli_failure(CLI_RUNTIME,
+					   "%s/mapfile.csv:%d: '%.40s' is no pattern of CPU models",
+					   directory, number, pattern);
 		if (fit && strncmp(kind, "uncore", 6) == 0)
-			status = add_file(path, to, why);
+			status = add_file(path, to);
 		else if (fit && strcmp(kind, "core") == 0 && !strstr(path, ".json"))
 			break; /* the first that fits */
 		*path = '\0';
 	}
-	return status || !*path ? status : add_directory(path, to, why);
+	return status || !*path ? status : add_directory(path, to);
 }
 
-int perfmon_read(const struct uncore *u, const char *directory, char **text, char *why)
+int perfmon_read(const struct uncore *u, const char *directory, struct buffer *to)
 {
 	const char *model = uncore_cpu_model(u), *family = strchr(model, '/');
 	char path[LONGEST_PATH], cpu[64] = "", *end = NULL;
 	unsigned long number = family ? strtoul(family + 1, &end, 10) : 0;
-	size_t len = 0, head;
-	FILE *to = open_memstream(text, &len);
 	auto_buffer map = {0};
 	const char *refused;
-	int status, failed;
+	size_t head;
+	int status;
 
-	if (!to) {
-		snprintf(why, PERFMON_WHY, "out of memory");
-		return CLI_RUNTIME;
-	}
 	/* "GenuineIntel-6-8F-8", as mapfile.csv has its patterns. */
 	if (end && *end == '/')
 		snprintf(cpu, sizeof(cpu), "%s-%lu-%lX-%X",
 			 strncmp(model, "intel/", 6) == 0 ? "GenuineIntel" : "AuthenticAMD", number,
 			 strtoul(end + 1, NULL, 10), (unsigned)uncore_cpu_stepping(u));
-	fprintf(to, "model user %s\n", model);
-	fflush(to);
-	head = len;
+	buffer_printf(to, "model user %s\n", model);
+	head = to->len;
 	snprintf(path, sizeof(path), "%s/mapfile.csv", directory);
 	refused = buffer_read_file(&map, path, LARGEST_FILE);
-	if (refused && errno == ENOENT) {
-		status = add_directory(directory, to, why);
-	} else if (refused) {
-		snprintf(why, PERFMON_WHY, "--perfmon: %s: %s", path, refused);
-		status = CLI_RUNTIME;
-	} else {
-		status = map.data ? add_mapped(map.data, directory, cpu, to, why) : CLI_OK;
-	}
-	failed = ferror(to);
-	if (fclose(to) || failed) {
-		snprintf(why, PERFMON_WHY, "out of memory");
-		return CLI_RUNTIME;
-	}
-	if (!status && len == head) {
-		snprintf(why, PERFMON_WHY, "--perfmon: %s has no uncore events for this CPU (%s)",
-			 directory, *cpu ? cpu : uncore_cpu_model(u));
-		status = CLI_UNAVAILABLE;
-	}
-	return status;
+	if (refused && errno == ENOENT)
+		status = add_directory(directory, to);
+	else if (refused)
+		return cli_failure(CLI_RUNTIME, "--perfmon: %s: %s", path, refused);
+	else
+		status = map.data ? add_mapped(map.data, directory, cpu, to) : CLI_OK;
+	if (status || to->len > head)
+		return status;
+	return cli_failure(CLI_UNAVAILABLE, "--perfmon: %s has no uncore events for this CPU (%s)",
+			   directory, *cpu ? cpu : uncore_cpu_model(u));
 }

@@ -11,9 +11,9 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* What the command needs beside: it is not called. */
-int perfmon_read(const struct uncore *u, const char *directory, char **text, char *why)
+int perfmon_read(const struct uncore *u, const char *directory, struct buffer *to)
 {
-	(void)u, (void)directory, (void)text, (void)why;
+	(void)u, (void)directory, (void)to;
 	return -1;
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/buffer.h"
 #include "base/cli.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -30,8 +31,10 @@ static void prepare(void)
 {
 	if (machine)
 		return;
-	if (uncore_new(&machine) || uncore_set_source(machine, "sim:icx") || uncore_scan(machine) ||
-	    !mkdtemp(folder))
+	/* Most inputs are refused. What a sanitizer finds goes to the descriptor. */
+	stderr = fopen("/dev/null", "w");
+	if (!stderr || uncore_new(&machine) || uncore_set_source(machine, "sim:icx") ||
+	    uncore_scan(machine) || !mkdtemp(folder))
 		abort();
 	atexit(remove_folder);
 }
@@ -67,24 +70,21 @@ static void encode_events(const struct uncore_pmu *pmu)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	char *text = NULL, why[PERFMON_WHY];
+	auto_buffer text = {0};
 	int status = 0;
 
 	if (size < 2)
 		return 0;
 	prepare();
 	if (data[0] % 3 == 0) {
-		text = calloc(1, size);
-		if (text)
-			memcpy(text, data + 1, size - 1);
+		buffer_add(&text, data + 1, size - 1);
 	} else {
 		put_file("mapfile.csv", data + 1, data[0] % 3 == 1 ? size - 1 : 0);
 		put_file("a.json", data + 1, size - 1);
-		status = perfmon_read(machine, folder, &text, why);
+		status = perfmon_read(machine, folder, &text);
 	}
-	if (!status && text && uncore_set_vendor_events(machine, text) == 0)
+	if (!status && uncore_set_vendor_events(machine, text.data) == 0)
 		for (size_t i = 0; i < uncore_pmu_count(machine); i++)
 			encode_events(uncore_pmu_at(machine, i));
-	free(text);
 	return 0;
 }
