@@ -74,29 +74,6 @@ static const struct {
 	{"", 0, 0, ""},
 };
 
-/* The factor of a unit such as "GB/s" to the base unit "B/s"; NaN: it is another unit. */
-static double factor_of(const char *unit, const char *base)
-{
-	static const struct {
-		const char *prefix;
-		double factor;
-	} prefixes[] = {
-		{"", 1},          {"k", 1e3},         {"M", 1e6},
-		{"G", 1e9},       {"T", 1e12},        {"Ki", 1024},
-		{"Mi", 0x100000}, {"Gi", 0x40000000}, {"Ti", 0x10000000000},
-		{"m", 1e-3},      {"u", 1e-6},        {"n", 1e-9},
-	};
-
-	for (size_t i = 0; i < sizeof(prefixes) / sizeof(*prefixes); i++) {
-		size_t length = strlen(prefixes[i].prefix);
-
-		if (strncmp(unit, prefixes[i].prefix, length) == 0 &&
-		    strcmp(unit + length, base) == 0)
-			return prefixes[i].factor;
-	}
-	return NAN;
-}
-
 /* No planned row has this name: adding the metric says why not, or that -M is needed. */
 static int refuse_name(const struct trigger *t, struct cli *cli)
 {
@@ -164,7 +141,7 @@ static int refuse_share(const struct trigger *t, struct cli *cli, const char *un
 /* Whether the limit is in the unit of the rows; changes it to the base unit. */
 static int check_unit(struct trigger *t, const char *unit)
 {
-	const double factor = *t->unit ? factor_of(t->unit, unit) : 1;
+	const double factor = *t->unit ? cli_unit(t->unit, unit) : 1;
 	const char *with = likely_unit(unit);
 	bool odd = isnan(factor);
 

@@ -149,39 +149,39 @@ void cli_set_output(struct argp_state *state, const struct output **output, cons
 		*output = now;
 }
 
-/* The bytes of a unit, or for a rate of a unit and "/s"; 0: it is no such unit. */
-static double unit_size(const char *text, bool rate)
+double cli_unit(const char *unit, const char *base)
 {
 	static const struct {
-		const char *name;
-		double size;
-	} units[] = {
-		{"B", 1},          {"kB", 1e3},         {"MB", 1e6},
-		{"GB", 1e9},       {"TB", 1e12},        {"KiB", 0x400},
-		{"MiB", 0x100000}, {"GiB", 0x40000000}, {"TiB", 0x10000000000},
+		const char *prefix;
+		double factor;
+	} prefixes[] = {
+		{"", 1},          {"k", 1e3},         {"M", 1e6},
+		{"G", 1e9},       {"T", 1e12},        {"Ki", 1024},
+		{"Mi", 0x100000}, {"Gi", 0x40000000}, {"Ti", 0x10000000000},
+		{"m", 1e-3},      {"u", 1e-6},        {"n", 1e-9},
 	};
-	const char *end = rate ? "/s" : "";
 
-	for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++) {
-		size_t len = strlen(units[i].name);
+	for (size_t i = 0; i < sizeof(prefixes) / sizeof(*prefixes); i++) {
+		size_t length = strlen(prefixes[i].prefix);
 
-		if (strncmp(text, units[i].name, len) == 0 && strcmp(text + len, end) == 0)
-			return units[i].size;
+		if (strncmp(unit, prefixes[i].prefix, length) == 0 &&
+		    strcmp(unit + length, base) == 0)
+			return prefixes[i].factor;
 	}
-	return 0;
+	return NAN;
 }
 
 /* Bytes, or bytes per second. */
 static double parse_amount(struct argp_state *state, const char *what, const char *text, bool rate)
 {
 	size_t len = cli_number_length(text);
-	double unit = unit_size(text + len + (text[len] == ' '), rate);
+	double unit = cli_unit(text + len + (text[len] == ' '), rate ? "B/s" : "B");
 	double amount = strtod(text, NULL) * unit;
 	const char *wrong = NULL;
 
 	if (!len)
 		wrong = rate ? "is not a rate; write 307.2GB/s" : "is not a size; write 100MB";
-	else if (unit == 0)
+	else if (!(unit >= 1))
 		wrong = rate ? "does not end in a unit of rates (B/s, kB/s, MB/s, GB/s, TB/s, "
 			       "KiB/s, MiB/s, GiB/s, TiB/s)"
 			     : "does not end in a unit of sizes (B, kB, MB, GB, TB, KiB, MiB, GiB, "

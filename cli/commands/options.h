@@ -86,6 +86,8 @@ uint64_t cli_time(struct argp_state *state, const char *what, const char *text, 
 /* A time of an option of perf: a number without a unit is milliseconds. Since a small one is
  * probably meant as seconds, a note names both spellings, and a very short interval is refused. */
 uint64_t cli_perf_time(struct argp_state *state, const char *what, const char *text, bool interval);
+/* The factor of a unit such as "GB/s" to the base unit "B/s"; NaN: it is another unit. */
+double cli_unit(const char *unit, const char *base);
 /* A whole number from 1 to a thousand million. */
 uint64_t cli_count(struct argp_state *state, const char *what, const char *text);
 
