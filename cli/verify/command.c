@@ -178,7 +178,7 @@ static int count_and_judge(struct verify *v)
 	witnesses_open(&v->witnesses, v->cli->u, "");
 	v->run.transfers = isfinite(memory->transfers) ? memory->transfers : 0;
 	v->run.rated = memory->rated;
-	v->run.limit = powercap_limit(&v->witnesses.powercap);
+	v->run.limit = v->witnesses.powercap.limit;
 	snprintf(v->run.hypervisor, sizeof(v->run.hypervisor), "%s", hypervisor ? hypervisor : "");
 	snprintf(v->run.version, sizeof(v->run.version), "%s", uncore_version());
 	strftime(v->run.date, sizeof(v->run.date), "%Y-%m-%d", gmtime_r(&now, &day));

@@ -133,11 +133,6 @@ double powercap_take(struct powercap *p, const char *domain, int package)
 	return sum;
 }
 
-double powercap_limit(const struct powercap *p)
-{
-	return p->limit;
-}
-
 /* ---- the time-stamp counter ---- */
 
 #define NEAR_NS 2000 /* between the clock readings around RDTSC; else it is repeated */

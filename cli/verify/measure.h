@@ -46,7 +46,6 @@ void powercap_free(struct powercap *p);
 bool powercap_has(const struct powercap *p, const char *domain, int package);
 /* Joules since the previous call, of all dies; NaN: not all of them could be read. */
 double powercap_take(struct powercap *p, const char *domain, int package);
-double powercap_limit(const struct powercap *p);
 
 /* Values that are read together with the counters and must be equal. Each is a cell of the run. */
 struct witnesses {

@@ -30,7 +30,7 @@ static void powercap_adds_dies_and_wraps(void **s)
 	assert_true(powercap_has(&p, "dram", 0) && !powercap_has(&p, "dram", 1));
 	assert_true(powercap_has(&p, "core", 1) && !powercap_has(&p, "core", 0));
 	assert_true(powercap_has(&p, "psys", 0));
-	assert_true(fabs(powercap_limit(&p) - 205) < 1e-9);
+	assert_true(fabs(p.limit - 205) < 1e-9);
 	/* 2 J and, over the end of the range, 0.32885 + 0.67115 J. */
 	tree_put(&t, "sys/class/powercap/intel-rapl:0/energy_uj", "3000000\n");
 	tree_put(&t, "sys/class/powercap/intel-rapl:1/energy_uj", "671150\n");
@@ -42,7 +42,7 @@ static void powercap_adds_dies_and_wraps(void **s)
 	powercap_free(&p);
 	powercap_find(&p, "/nowhere");
 	assert_int_equal(p.count, 0);
-	assert_true(powercap_limit(&p) <= 0);
+	assert_true(p.limit <= 0);
 	tree_remove(&t);
 }
 
