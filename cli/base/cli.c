@@ -348,6 +348,20 @@ bool cli_has_unnumbered(const struct uncore *u)
 	return false;
 }
 
+size_t cli_node_count(const struct uncore *u)
+{
+	size_t nodes = 0;
+
+	for (size_t i = 0; i < uncore_cpu_count(u); i++) {
+		bool seen = uncore_cpu_at(u, i)->node < 0;
+
+		for (size_t k = 0; !seen && k < i; k++)
+			seen = uncore_cpu_at(u, k)->node == uncore_cpu_at(u, i)->node;
+		nodes += !seen;
+	}
+	return nodes;
+}
+
 const char *cli_sockets(const struct uncore *u, char into[static SOCKETS_ROOM])
 {
 	size_t count = uncore_socket_count(u);

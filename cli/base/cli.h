@@ -219,6 +219,9 @@ static inline void cli_cpus_add(struct cli_cpus *c, int cpu)
 #define SOCKETS_ROOM 32
 const char *cli_sockets(const struct uncore *u, char into[static SOCKETS_ROOM]);
 bool cli_has_unnumbered(const struct uncore *u);
+/* NUMA nodes with CPUs, of all sockets: firmware can divide each socket into several (NPS of AMD,
+ * SNC of Intel). */
+size_t cli_node_count(const struct uncore *u);
 /* "Intel Xeon Platinum 8480+, Sapphire Rapids", or the model. */
 #define CPU_ROOM 128
 const char *cli_cpu(struct uncore *u, char into[static CPU_ROOM]);

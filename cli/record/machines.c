@@ -23,22 +23,6 @@ void facts_add(struct facts *f, const char *name, const char *fmt, ...)
 	f->items[f->count++] = (struct fact){cli_copy(name), cli_copy(value)};
 }
 
-/* NUMA nodes with CPUs online, of all sockets: a BIOS can divide each socket into several (NPS of
- * AMD, SNC of Intel). */
-static size_t count_nodes(const struct uncore *u)
-{
-	size_t nodes = 0;
-
-	for (size_t i = 0; i < uncore_cpu_count(u); i++) {
-		bool seen = uncore_cpu_at(u, i)->node < 0;
-
-		for (size_t k = 0; !seen && k < i; k++)
-			seen = uncore_cpu_at(u, k)->node == uncore_cpu_at(u, i)->node;
-		nodes += !seen;
-	}
-	return nodes;
-}
-
 static void add_memory(struct facts *f, struct uncore *u)
 {
 	const struct uncore_memory *m = uncore_memory_get(u);
@@ -70,7 +54,7 @@ void facts_read(struct facts *f, struct uncore *u)
 {
 	const char *kernel = uncore_kernel(u), *firmware = uncore_firmware(u);
 	const char *hypervisor = uncore_hypervisor(u);
-	size_t sockets = uncore_socket_count(u), nodes = count_nodes(u);
+	size_t sockets = uncore_socket_count(u), nodes = cli_node_count(u);
 	char cpu[CPU_ROOM], count[SOCKETS_ROOM];
 
 	facts_add(f, "CPU", "%s", cli_cpu(u, cpu));

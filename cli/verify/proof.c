@@ -243,35 +243,19 @@ static void compare(struct proof *p, const char *what, const char *then, const c
 			      what, then, now);
 }
 
-/* Counts the nodes with CPUs: modes of sub-NUMA clusters change their number, and the channels of
- * each node. */
-static void count_nodes(const struct uncore *u, char into[16])
-{
-	unsigned count = 0;
-
-	for (size_t i = 0; i < uncore_cpu_count(u); i++) {
-		size_t before = 0;
-
-		while (uncore_cpu_at(u, before)->node != uncore_cpu_at(u, i)->node)
-			before++;
-		count += before == i && uncore_cpu_at(u, i)->node >= 0;
-	}
-	snprintf(into, 16, "%u", count);
-}
-
 /* Compares with the machine of the report's snapshot, as the library reads it. */
 static void find_changes(struct proof *p, const struct cli *cli, const struct candidate *c)
 {
 	const char *release = strstr(buffer_text(&c->text), RELEASE);
 	struct uncore *then = NULL;
 	struct utsname now;
-	char nodes_then[16], nodes_now[16], release_then[sizeof(now.release)] = "";
+	char nodes_then[24], nodes_now[24], release_then[sizeof(now.release)] = "";
 
 	if (uncore_new(&then) == 0 && uncore_set_root(then, p->file) == 0 &&
 	    uncore_scan(then) == 0) {
 		compare(p, "the CPU", uncore_cpu_model(then), uncore_cpu_model(cli->u));
-		count_nodes(then, nodes_then);
-		count_nodes(cli->u, nodes_now);
+		snprintf(nodes_then, sizeof(nodes_then), "%zu", cli_node_count(then));
+		snprintf(nodes_now, sizeof(nodes_now), "%zu", cli_node_count(cli->u));
 		compare(p, "the number of NUMA nodes", nodes_then, nodes_now);
 	}
 	uncore_free(then);
