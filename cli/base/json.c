@@ -3,7 +3,6 @@
  * documents with indentation. */
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "base/cli.h"
 #include "base/json.h"

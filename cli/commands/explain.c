@@ -2,8 +2,6 @@
 /* `uncore explain`: which counters, which formula, from which document; and the equivalent perf
  * command. */
 #include <fnmatch.h>
-#include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>

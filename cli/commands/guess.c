@@ -4,7 +4,6 @@
 #include "commands/guess.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/buffer.h"

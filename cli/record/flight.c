@@ -3,13 +3,9 @@
  * which they are written. */
 #include "record/flight.h"
 
-#include <errno.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "commands/options.h"
 #include "record/store.h"
 
 int flight_trim(struct recording *r, uint64_t before_ns)

@@ -12,7 +12,6 @@
 
 #include "base/cli.h"
 #include "base/table.h"
-#include "commands/options.h"
 #include "record/regions.h"
 #include "record/store.h"
 

@@ -2,7 +2,6 @@
 /* `uncore who`: groups of resctrl for the processes, cgroups, units, containers or jobs that may
  * move most, until it ends. */
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

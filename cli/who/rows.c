@@ -2,8 +2,6 @@
 /* The rows of an interval. The kernel's count of the default group contains its monitor groups: the
  * pool's, and perhaps others. Here it becomes the rest, "other". */
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "who/who.h"
 
