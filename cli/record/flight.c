@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The flight recorder: the latest ticks of a recording are kept in memory; and the condition on
- * which they are written. */
-#include "record/flight.h"
-
+/* The flight recorder: the latest ticks of a recording are kept in memory. */
 #include <stdio.h>
 #include <stdlib.h>
 

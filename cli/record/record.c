@@ -9,7 +9,7 @@
 
 #include "commands/alarm.h"
 #include "commands/stat.h"
-#include "record/flight.h"
+#include "record/recording.h"
 #include "record/who.h"
 
 struct record {

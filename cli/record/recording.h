@@ -188,4 +188,12 @@ uint64_t recording_size(struct recording *r);
 /* The name of the file system of `path`, if its file locks may not work across hosts; else NULL. */
 const char *recording_network(const char *path);
 
+/* ---- the flight recorder: flight.c ---- */
+
+/* Deletes ticks before this time from a recording in memory, except those from the previous key
+ * on. */
+int flight_trim(struct recording *r, uint64_t before_ns);
+/* Writes a recording in memory into a new file. */
+int flight_write(struct recording *r, const char *path);
+
 #endif
