@@ -24,22 +24,17 @@ static const struct {
 
 /* ---- reading ---- */
 
-static char *text_at(sqlite3_stmt *s, int column)
-{
-	return cli_copy((const char *)sqlite3_column_text(s, column));
-}
-
 static void take_row(struct owner_row *o, sqlite3_stmt *s)
 {
-	const char *kind = (const char *)sqlite3_column_text(s, 1);
+	const char *kind = store_text(s, 1);
 	bool all = sqlite3_column_type(s, 6) == SQLITE_NULL;
 	struct buffer label = {0};
 
 	*o = (struct owner_row){.id = sqlite3_column_int64(s, 0),
-				.key = text_at(s, 2),
-				.name = text_at(s, 3),
-				.family = text_at(s, 4),
-				.unit = text_at(s, 5),
+				.key = cli_copy(store_text(s, 2)),
+				.name = cli_copy(store_text(s, 3)),
+				.family = cli_copy(store_text(s, 4)),
+				.unit = cli_copy(store_text(s, 5)),
 				.is_key = !cli_same(kind, OWNER_OTHER) && !cli_same(kind, "group"),
 				.is_other = cli_same(kind, OWNER_OTHER)};
 	buffer_printf(&label, "%s%s", o->is_key || o->is_other ? "" : "group ", o->key);
@@ -93,8 +88,8 @@ static void add_value(struct owners *o, sqlite3_stmt *s)
 	if (!row)
 		return;
 	value = sqlite3_column_type(s, 3) == SQLITE_NULL ? NAN : sqlite3_column_double(s, 3);
-	row->row.quality = store_quality((const char *)sqlite3_column_text(s, 4));
-	row->row.reason = (const char *)sqlite3_column_text(s, 5);
+	row->row.quality = store_quality(store_text(s, 4));
+	row->row.reason = store_text(s, 5);
 	statistics_add(&row->all, &row->row, value, seconds, (uint64_t)sqlite3_column_int64(s, 1));
 	row->row.reason = NULL;
 	if (isfinite(value) && row->place.socket < 0 && row->rank < METRICS &&

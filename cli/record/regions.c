@@ -81,7 +81,7 @@ int regions_list(struct recording *r, struct buffer *to)
 		double length = sqlite3_column_double(s, 3), covered = sqlite3_column_double(s, 4);
 
 		cli_date(date, column(s, 2));
-		table_cell(&t, "%s", (const char *)sqlite3_column_text(s, 0));
+		table_cell(&t, "%s", store_text(s, 0));
 		table_cell(&t, "%lld", (long long)sqlite3_column_int64(s, 1));
 		table_cell(&t, "%s", date);
 		table_cell(&t, "%s", human(length / 1e9, "s").text);

@@ -399,8 +399,8 @@ static int read_queries(struct replay *r)
 	while ((code = sqlite3_step(s)) == SQLITE_ROW) {
 		r->queries = cli_realloc(r->queries, r->query_count + 1, sizeof(*r->queries));
 		r->queries[r->query_count++] = (struct replay_query){
-			.text = cli_copy((const char *)sqlite3_column_text(s, 0)),
-			.filter = cli_copy((const char *)sqlite3_column_text(s, 1)),
+			.text = cli_copy(store_text(s, 0)),
+			.filter = cli_copy(store_text(s, 1)),
 			.metric = sqlite3_column_int(s, 2) != 0,
 			.levels = levels_of(s),
 		};

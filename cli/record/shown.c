@@ -63,7 +63,7 @@ enum uncore_quality store_quality(const char *name)
 /* Stores one recorded value in all rows that show it. */
 static void put_value(struct shown *s, sqlite3_stmt *found, struct uncore_row *rows)
 {
-	const char *reason = (const char *)sqlite3_column_text(found, 3);
+	const char *reason = store_text(found, 3);
 
 	for (size_t i = 0; i < s->count; i++) {
 		if (s->rows[i] != sqlite3_column_int64(found, 0) || !rows[i].query->family)
@@ -72,7 +72,7 @@ static void put_value(struct shown *s, sqlite3_stmt *found, struct uncore_row *r
 					? NAN
 					: sqlite3_column_double(found, 1);
 		rows[i].low = rows[i].high = NAN;
-		rows[i].quality = store_quality((const char *)sqlite3_column_text(found, 2));
+		rows[i].quality = store_quality(store_text(found, 2));
 		free(s->reasons[i]);
 		rows[i].reason = s->reasons[i] = cli_copy(reason);
 	}

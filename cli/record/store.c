@@ -173,11 +173,6 @@ int store_check(struct recording *r)
 	return 0;
 }
 
-static char *column_text(sqlite3_stmt *s, int column)
-{
-	return cli_copy((const char *)sqlite3_column_text(s, column));
-}
-
 int store_read_counters(struct recording *r)
 {
 	bool damaged = false;
@@ -197,8 +192,8 @@ int store_read_counters(struct recording *r)
 		r->counters = cli_realloc(r->counters, r->counter_count + 1, sizeof(*r->counters));
 		c = &r->counters[r->counter_count++];
 		*c = (struct recorded_counter){
-			.pmu = column_text(s, 0),
-			.event = column_text(s, 1),
+			.pmu = cli_copy(store_text(s, 0)),
+			.event = cli_copy(store_text(s, 1)),
 			.cpu = sqlite3_column_int(s, 2),
 			.modifiers = (uint32_t)sqlite3_column_int64(s, 7),
 			.group = (size_t)sqlite3_column_int64(s, 8),
@@ -206,7 +201,7 @@ int store_read_counters(struct recording *r)
 			.width = (unsigned)sqlite3_column_int(s, 10),
 			.most_per_s = sqlite3_column_double(s, 11),
 			.error = sqlite3_column_int(s, 12),
-			.why = column_text(s, 13),
+			.why = cli_copy(store_text(s, 13)),
 		};
 		for (int i = 0; i < UNCORE_CONFIG_WORDS; i++)
 			c->config[i] = (uint64_t)sqlite3_column_int64(s, 3 + i);
@@ -267,7 +262,7 @@ int recording_meta(struct recording *r, const char *key, char **out)
 		return err;
 	sqlite3_bind_text(s, 1, key, -1, SQLITE_STATIC);
 	code = sqlite3_step(s);
-	*out = code == SQLITE_ROW ? column_text(s, 0) : NULL;
+	*out = code == SQLITE_ROW ? cli_copy(store_text(s, 0)) : NULL;
 	if (code == SQLITE_ROW && !*out && sqlite3_column_type(s, 0) != SQLITE_NULL)
 		code = SQLITE_NOMEM;
 	return store_finish(r, s, code);
@@ -282,7 +277,7 @@ static int load_reasons(struct recording *r)
 	sqlite3_bind_int64(s, 1, (int64_t)r->reason_count);
 	while ((code = sqlite3_step(s)) == SQLITE_ROW) {
 		r->reasons = cli_realloc(r->reasons, r->reason_count + 1, sizeof(*r->reasons));
-		r->reasons[r->reason_count++] = column_text(s, 0);
+		r->reasons[r->reason_count++] = cli_copy(store_text(s, 0));
 	}
 	sqlite3_reset(s);
 	return code == SQLITE_DONE ? 0 : store_sql_fail(r);

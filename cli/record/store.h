@@ -26,6 +26,11 @@ int store_number(struct recording *r, const char *sql, int64_t otherwise, int64_
 void store_bind_text(sqlite3_stmt *s, int column, const char *text);
 void store_bind_count(sqlite3_stmt *s, int column, uint64_t v);
 void store_bind_id(sqlite3_stmt *s, int column, int id);
+/* A column as text, valid until the next step; NULL: it is null. */
+static inline const char *store_text(sqlite3_stmt *s, int column)
+{
+	return (const char *)sqlite3_column_text(s, column);
+}
 /* Executes a statement without results, which can then be executed again. */
 int store_put(struct recording *r, sqlite3_stmt *s);
 
