@@ -19,24 +19,16 @@ void buffer_free(struct buffer *b)
 	*b = (struct buffer){0};
 }
 
-static void reserve(struct buffer *b, size_t more)
-{
-	size_t room = b->room ? b->room : 256;
-
-	more++; /* the NUL */
-	if (b->room - b->len >= more)
-		return;
-	while (room - b->len < more)
-		room *= 2;
-	b->data = cli_realloc(b->data, room, 1);
-	b->room = room;
-}
-
 char *buffer_more(struct buffer *b, size_t len)
 {
+	size_t room = b->room ? b->room : 256;
 	char *more;
 
-	reserve(b, len);
+	while (room - b->len <= len) /* with the NUL */
+		room *= 2;
+	if (room > b->room)
+		b->data = cli_realloc(b->data, room, 1);
+	b->room = room;
 	more = b->data + b->len;
 	b->len += len;
 	more[len] = '\0';
@@ -142,9 +134,7 @@ void buffer_vprintf(struct buffer *b, const char *fmt, va_list args)
 	va_end(again);
 	if (len < 0)
 		return;
-	reserve(b, (size_t)len);
-	vsnprintf(b->data + b->len, (size_t)len + 1, fmt, args);
-	b->len += (size_t)len;
+	vsnprintf(buffer_more(b, (size_t)len), (size_t)len + 1, fmt, args);
 }
 
 void buffer_printf(struct buffer *b, const char *fmt, ...)

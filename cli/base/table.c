@@ -295,7 +295,7 @@ static void fit(struct table *t)
 		total += t->widths[i] ? t->widths[i] + 2 : 0;
 	}
 	total = room > 2 && total > room ? total - room : 0;
-	for (size_t i = 0; i < sizeof(traits) / sizeof(*traits); i++)
+	for (size_t i = 0; total && i < sizeof(traits) / sizeof(*traits); i++)
 		narrow(t, traits[i], &total);
 }
 

@@ -139,11 +139,13 @@ static const struct {
 
 static const char *const sequences[] = {"", "\33[m", "\33[32m", "\33[33m", "\33[31m", "\33[2m"};
 
-static void replace(struct buffer *text)
+void terminal_fit(struct buffer *text)
 {
 	struct buffer out = {0};
 	bool utf8 = terminal_has_utf8(), colored = terminal_has_color();
 
+	if (terminal_columns())
+		fold(text, terminal_columns());
 	for (const char *c = text->data, *end = c + text->len; c < end; c++) {
 		if (*c && strchr(TEXT_COLORS, *c)) {
 			buffer_puts(&out, colored ? sequences[(int)*c] : "");
@@ -159,11 +161,4 @@ static void replace(struct buffer *text)
 	}
 	buffer_free(text);
 	*text = out;
-}
-
-void terminal_fit(struct buffer *text)
-{
-	if (terminal_columns())
-		fold(text, terminal_columns());
-	replace(text);
 }

@@ -77,7 +77,7 @@ static int open_packer(struct writer *w, bool append)
 	return CLI_OK;
 }
 
-static int pack(struct writer *w, bool end)
+static int pack(struct writer *w)
 {
 	ZSTD_inBuffer in = {w->text.data, w->text.len, 0};
 	char part[0x4000];
@@ -87,7 +87,8 @@ static int pack(struct writer *w, bool end)
 	do {
 		ZSTD_outBuffer out = {part, sizeof(part), 0};
 
-		left = ZSTD_compressStream2(w->packer, &out, &in, end ? ZSTD_e_end : ZSTD_e_flush);
+		left = ZSTD_compressStream2(w->packer, &out, &in,
+					    w->ended ? ZSTD_e_end : ZSTD_e_flush);
 		if (ZSTD_isError(left))
 			return -ENOMEM;
 		buffer_add(&w->packed, part, out.pos);
@@ -108,10 +109,9 @@ static int open_packer(struct writer *w, bool append)
 	return cli_failure(CLI_RUNTIME, "cannot write '%s': this build has no zstd", w->name);
 }
 
-static int pack(struct writer *w, bool end)
+static int pack(struct writer *w)
 {
 	(void)w;
-	(void)end;
 	return 0;
 }
 
@@ -125,37 +125,37 @@ static void close_packer(struct writer *w)
 
 int writer_open(struct writer *w, const char *file, bool append)
 {
-	size_t len = file ? strlen(file) : 0;
+	bool own = file && strcmp(file, "-") != 0;
+	size_t len;
 	off_t size = 0;
 
-	*w = (struct writer){.name = "standard output",
+	*w = (struct writer){.name = own ? file : "standard output",
 			     .piece = "result",
-			     .fd = STDOUT_FILENO,
+			     .fd = own ? -1 : STDOUT_FILENO,
 			     .signal_fd = -1,
+			     .own = own,
 			     .empty = true};
-	if (!file || strcmp(file, "-") == 0)
-		return CLI_OK;
-	w->name = file;
-	w->own = true;
-	w->fd = -1;
-	if (len > 4 && strcmp(file + len - 4, ".zst") == 0)
+	len = strlen(w->name);
+	if (len > 4 && strcmp(w->name + len - 4, ".zst") == 0)
 		w->status = open_packer(w, append);
 	if (w->status)
 		return w->status;
-	w->fd = open(file, O_WRONLY | O_CREAT | O_CLOEXEC | (append ? O_APPEND : O_TRUNC), 0666);
+	if (own)
+		w->fd = open(file, O_WRONLY | O_CREAT | O_CLOEXEC | (append ? O_APPEND : O_TRUNC),
+			     0666);
 	if (w->fd < 0) {
-		w->status = CLI_RUNTIME;
-		cli_error("cannot open '%s' for writing: %s", file, strerror(errno));
+		w->status = cli_failure(CLI_RUNTIME, "cannot open '%s' for writing: %s", file,
+					strerror(errno));
 		close_packer(w);
 		return w->status;
 	}
-	w->empty = !is_regular(w->fd, &size) || size == 0;
+	w->regular = is_regular(w->fd, &size);
+	w->empty = !own || !w->regular || size == 0;
 	return CLI_OK;
 }
 
-/* A reader that has stopped reading does not delay Ctrl-C. `regular`: writing does not wait for a
- * reader. */
-static int write_all(const struct writer *w, const struct buffer *text, bool regular, size_t *done)
+/* A reader that has stopped reading does not delay Ctrl-C. */
+static int write_all(const struct writer *w, const struct buffer *text, size_t *done)
 {
 	struct pollfd fds[] = {
 		{.fd = w->fd, .events = POLLOUT},
@@ -167,11 +167,11 @@ static int write_all(const struct writer *w, const struct buffer *text, bool reg
 		ssize_t n;
 
 		/* What may be written at once: a pipe that polls writable takes PIPE_BUF bytes. */
-		if (!regular && len > PIPE_BUF)
+		if (!w->regular && len > PIPE_BUF)
 			len = PIPE_BUF;
-		if (!regular && poll(fds, 2, -1) < 0)
+		if (!w->regular && poll(fds, 2, -1) < 0)
 			return -errno;
-		if (!regular && !fds[0].revents && poll(fds, 1, STALL_MS) <= 0)
+		if (!w->regular && !fds[0].revents && poll(fds, 1, STALL_MS) <= 0)
 			return -ETIMEDOUT;
 		n = write(w->fd, text->data + *done, len);
 		if (n < 0 && errno != EINTR && errno != EAGAIN)
@@ -208,22 +208,21 @@ static void prepare(struct writer *w)
 		terminal_fit(&w->text);
 }
 
-static int flush(struct writer *w, bool end)
+int writer_flush(struct writer *w)
 {
 	const struct buffer *text = w->packer ? &w->packed : &w->text;
-	off_t size = 0;
 	size_t done = 0;
 	int err;
 
 	/* A file without text stays empty: the next run puts a header there. */
-	if (w->status || (!w->text.len && !(end && w->packer && w->flushes)))
+	if (w->status || (!w->text.len && !(w->ended && w->packer && w->flushes)))
 		return w->status;
 	if (!w->exact && w->text.len)
 		prepare(w);
 	cli_waited();
-	err = w->packer ? pack(w, end) : 0;
+	err = w->packer ? pack(w) : 0;
 	if (!err)
-		err = write_all(w, text, is_regular(w->fd, &size), &done);
+		err = write_all(w, text, &done);
 	if (err) {
 		cut_partial_line(w, done);
 		w->status = CLI_RUNTIME;
@@ -240,14 +239,10 @@ static int flush(struct writer *w, bool end)
 	return w->status;
 }
 
-int writer_flush(struct writer *w)
-{
-	return flush(w, false);
-}
-
 int writer_close(struct writer *w)
 {
-	flush(w, true);
+	w->ended = true;
+	writer_flush(w);
 	buffer_free(&w->text);
 	close_packer(w);
 	if (w->own && w->fd >= 0 && close(w->fd) && !w->status) {

@@ -12,6 +12,8 @@ struct writer {
 	int fd;
 	int signal_fd;    /* readable when the user wants to stop; -1: none */
 	bool own;         /* close it at the end */
+	bool regular;     /* writing to it does not wait for a reader */
+	bool ended;       /* nothing follows */
 	bool exact;       /* the text is written as it is: it is clean, or no terminal shows it */
 	bool empty;       /* nothing had been written to it before: a CSV header is due */
 	uint64_t flushes; /* that were successful */
