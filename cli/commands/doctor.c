@@ -79,7 +79,7 @@ static json_t *finding_record(const struct uncore_finding *f)
 	});
 }
 
-json_t *doctor_document(struct uncore *u)
+static json_t *doctor_document(struct uncore *u)
 {
 	json_t *findings = json_array();
 

@@ -7,10 +7,8 @@
 #include "base/cli.h"
 #include "base/json.h"
 
-/* The documents of topo, and of doctor after uncore_diagnose(). */
 json_t *topo_document(struct uncore *u);
-json_t *doctor_document(struct uncore *u);
-/* Both, for pages. */
+/* That of topo, and that of doctor after uncore_diagnose(), for pages. */
 json_t *machine_document(struct uncore *u);
 
 /* A finding as text, for doctor and the overview. */

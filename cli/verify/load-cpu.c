@@ -38,7 +38,8 @@
 #define STRICT 1          /* MPOL_MF_STRICT */
 #define POPULATE_WRITE 23 /* MADV_POPULATE_WRITE, Linux 5.14 */
 
-uint64_t verify_cpu_ns(void)
+/* CPU time of this thread, without the time in which other programs have the CPU. */
+static uint64_t cpu_ns(void)
 {
 	return cli_clock_ns(CLOCK_THREAD_CPUTIME_ID);
 }
@@ -388,7 +389,7 @@ int verify_chase_open(struct verify_chase *c, struct verify_stream *s, int stop_
 int verify_chase_load(void *chase, size_t loads, int stop_fd)
 {
 	struct verify_chase *c = chase;
-	const uint64_t begin = verify_cpu_ns();
+	const uint64_t begin = cpu_ns();
 
 	for (size_t rest = loads, part; rest; rest -= part) {
 		part = rest < CHASE_CHUNK ? rest : CHASE_CHUNK;
@@ -396,7 +397,7 @@ int verify_chase_load(void *chase, size_t loads, int stop_fd)
 			return -EINTR;
 		c->at = follow(c->at, part);
 	}
-	c->ns += (double)(verify_cpu_ns() - begin);
+	c->ns += (double)(cpu_ns() - begin);
 	c->loads += (double)loads;
 	return 0;
 }
@@ -411,14 +412,14 @@ struct verify_work verify_chase_work(struct verify_chase *c)
 
 static int spin(void *context, size_t amount, int stop_fd)
 {
-	const uint64_t end = verify_cpu_ns() + amount;
-	uint64_t now = verify_cpu_ns(), look = now;
+	const uint64_t end = cpu_ns() + amount;
+	uint64_t now = cpu_ns(), look = now;
 	double x[SPIN_CHAINS];
 
 	(void)context;
 	for (unsigned i = 0; i < SPIN_CHAINS; i++)
 		x[i] = 1 + i / 8.0;
-	for (; now < end; now = verify_cpu_ns()) {
+	for (; now < end; now = cpu_ns()) {
 		if (now >= look && verify_stopped(stop_fd))
 			return -EINTR;
 		look = now >= look ? now + SPIN_LOOK : look;

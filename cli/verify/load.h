@@ -57,8 +57,6 @@ int verify_chase_load(void *chase, size_t loads, int stop_fd);
 struct verify_work verify_chase_work(struct verify_chase *c);
 /* Arithmetic that draws power, until the thread has used the amount, in nanoseconds of CPU time. */
 struct verify_work verify_spin_work(void);
-/* CPU time of this thread, without the time in which other programs have the CPU. */
-uint64_t verify_cpu_ns(void);
 /* `stop_fd` is readable. */
 bool verify_stopped(int stop_fd);
 /* The next random number (xorshift). The state must not be 0. */

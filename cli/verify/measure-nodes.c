@@ -167,7 +167,8 @@ uint64_t node_memory(uint64_t asked, uint64_t cache, uint64_t room, uint64_t par
 	return memory > HUGE_PAGE ? memory : HUGE_PAGE;
 }
 
-uint64_t nodes_of_socket(const struct verify *v, int socket)
+/* How many of a socket have memory and CPUs of their own. */
+static uint64_t nodes_of_socket(const struct verify *v, int socket)
 {
 	uint64_t count = 0;
 

@@ -107,8 +107,6 @@ int nodes_find_memory(struct verify *v);
 uint64_t node_memory(uint64_t asked, uint64_t cache, uint64_t room, uint64_t parts);
 /* The memory of a node that is available without displacing that of other programs. */
 uint64_t node_free(int node);
-/* How many of a socket have memory and CPUs of their own. */
-uint64_t nodes_of_socket(const struct verify *v, int socket);
 bool node_is_first_of_socket(const struct verify *v, const struct node *n);
 /* The first node of the next socket, or NULL. */
 const struct node *node_far(const struct verify *v, const struct node *n);

@@ -23,7 +23,7 @@ struct io {
 	int pid, parent;
 	uint64_t start;
 	uint64_t waited; /* changes when a child has ended that it waited for */
-	bool has_bytes, denied, scanned;
+	bool has_bytes, denied;
 	struct bytes sum;
 	struct bytes ended;   /* counted before for processes that it waited for since then */
 	const struct io *old; /* NULL: it was not there */
