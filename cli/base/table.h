@@ -72,6 +72,8 @@ struct table {
 /* `columns` ends with an entry without title and must outlive the table. */
 void table_init(struct table *t, const struct table_column *columns);
 void table_free(struct table *t);
+/* Freed where its block ends. */
+#define auto_table __attribute__((cleanup(table_free))) struct table
 
 /* The next cell of the current row. It is cleaned. */
 void table_cell(struct table *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

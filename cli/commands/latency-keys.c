@@ -74,7 +74,7 @@ void latency_put_keys(const struct latency_run *r, struct buffer *to)
 					       KEY_NUMBERS},
 	};
 	const struct uncore_latency_counts *c = uncore_latency_total(r->samples);
-	struct table t;
+	auto_table t = {0};
 
 	table_init(&t, columns[r->o->key]);
 	for (size_t i = 0; i < r->keys; i++) {
@@ -93,7 +93,6 @@ void latency_put_keys(const struct latency_run *r, struct buffer *to)
 		table_end_row(&t, key->reason);
 	}
 	table_print(&t, to);
-	table_free(&t);
 	buffer_puts(to, "\n");
 	buffer_wrap(to, 0, text_columns(),
 		    "SHARE is of all these loads; LOCAL, REMOTE and CXL are shares of all sampled "

@@ -163,7 +163,7 @@ static void put_rows(const struct latency_run *r, struct buffer *to)
 		{"99 %", true},       {"QUALITY", false}, {0},
 	};
 	double used = (double)uncore_latency_total(r->samples)->used;
-	struct table t;
+	auto_table t = {0};
 
 	table_init(&t, columns);
 	for (size_t i = 0; i < uncore_latency_count(r->samples); i++) {
@@ -180,7 +180,6 @@ static void put_rows(const struct latency_run *r, struct buffer *to)
 		table_end_row(&t, row->reason);
 	}
 	table_print(&t, to);
-	table_free(&t);
 }
 
 /* The samples from a power of two up to the next one: a line for each bin would be too many. */

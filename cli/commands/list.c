@@ -314,7 +314,7 @@ static bool list_text(const struct uncore *u, const struct list_options *o, stru
 
 	for (unsigned n = sizeof(sections) / sizeof(sections[0]), k = 0; k < n; k++) {
 		unsigned i = o->count ? n - 1 - k : k; /* a search is rather for a metric */
-		struct table t;
+		auto_table t = {0};
 
 		if (!(o->kinds & 1U << i))
 			continue;
@@ -326,7 +326,6 @@ static bool list_text(const struct uncore *u, const struct list_options *o, stru
 			buffer_puts(to, "\n");
 		found = found || t.cells.len;
 		table_print(&t, to);
-		table_free(&t);
 	}
 	return found;
 }

@@ -180,7 +180,7 @@ static void put_grid(struct grid *g, const char *kind)
 	struct table_column columns[TABLE_COLUMNS + 1] = {
 		{*kind == 'r' ? "READS" : "WRITES", false}};
 	char titles[TABLE_COLUMNS][WORD + sizeof("to")];
-	struct table t;
+	auto_table t = {0};
 
 	for (size_t i = 0; i < g->to.count; i++) {
 		snprintf(titles[i], sizeof(titles[i]), "to %s", g->to.items[i]);
@@ -196,7 +196,6 @@ static void put_grid(struct grid *g, const char *kind)
 	}
 	table_print(&t, g->out->to);
 	memcpy(widths->widths, t.widths, sizeof(t.widths));
-	table_free(&t);
 	buffer_puts(g->out->to, "\n");
 }
 
@@ -205,7 +204,7 @@ static void put_devices(struct grid *g)
 {
 	static const struct table_column columns[] = {
 		{"FROM", 0}, {"TO", 0}, {"READS", TABLE_RIGHT}, {"WRITES", TABLE_RIGHT}, {0}};
-	struct table t;
+	auto_table t = {0};
 
 	table_init(&t, columns);
 	for (size_t i = 0; i < g->count; i++) {
@@ -227,7 +226,6 @@ static void put_devices(struct grid *g)
 		table_print(&t, g->out->to);
 		buffer_puts(g->out->to, "\n");
 	}
-	table_free(&t);
 }
 
 static void put_title(struct buffer *to, const struct uncore_row_place *place)

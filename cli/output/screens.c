@@ -259,7 +259,7 @@ static void put_table(struct buffer *to, const struct screen *s, const struct sc
 	const struct uncore_view *view = s->lines[b->first].view;
 	auto_free size_t *shown = cli_realloc(NULL, b->given + 1, sizeof(*shown));
 	struct table_column columns[UNCORE_COLUMNS + 2] = {{uncore_view_title(view), 0}};
-	struct table t;
+	auto_table t = {0};
 	size_t rest = 0;
 
 	for (int k = 0; k < UNCORE_COLUMNS; k++) {
@@ -282,7 +282,6 @@ static void put_table(struct buffer *to, const struct screen *s, const struct sc
 		table_end_row(&t, NULL);
 	}
 	table_print(&t, to);
-	table_free(&t);
 }
 
 /* A view, with details as far as they have room in the lines. Channels are in the words on the
@@ -320,7 +319,7 @@ static void put_doubt(struct out *out, const struct screen *s)
 static void put_others(struct out *out)
 {
 	static const struct table_column columns[] = {{"Other", 0}, {"", TABLE_RIGHT}, {0}};
-	struct table t;
+	auto_table t = {0};
 
 	table_init(&t, columns);
 	for (size_t i = 0; i < out->row_count; i++) {
@@ -337,7 +336,6 @@ static void put_others(struct out *out)
 	if (t.cells.len)
 		put_gap(out);
 	table_print(&t, out->to);
-	table_free(&t);
 }
 
 /* "Hottest: card0, 0003:01:00.0: 60 % of its peak" */

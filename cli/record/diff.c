@@ -277,7 +277,7 @@ static void put_only(const struct diff *d, int side, struct buffer *to)
 					       {"MEAN", TABLE_RIGHT},
 					       {NULL, 0}};
 	const char *last = NULL;
-	struct table t;
+	auto_table t = {0};
 	size_t count = 0;
 
 	table_init(&t, columns);
@@ -300,7 +300,6 @@ static void put_only(const struct diff *d, int side, struct buffer *to)
 	}
 	buffer_puts(to, count ? "\n" : "");
 	table_print(&t, to);
-	table_free(&t);
 }
 
 /* Frequencies that did not change during either recording are settings. */
@@ -416,7 +415,7 @@ static int print(struct diff *d)
 	const size_t reasons = compare_all(d);
 	json_t *rows = json_array();
 	struct buffer text = {0};
-	struct table t;
+	auto_table t = {0};
 
 	table_init(&t, columns);
 	if (d->simulated)
@@ -452,7 +451,6 @@ static int print(struct diff *d)
 		put_only(d, 1, &text);
 	}
 	json_decref(rows);
-	table_free(&t);
 	return writer_print(&text);
 }
 

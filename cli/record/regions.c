@@ -64,7 +64,7 @@ int regions_list(struct recording *r, struct buffer *to)
 		{"LENGTH", TABLE_RIGHT}, {"COVERED", TABLE_RIGHT}, {0},
 	};
 	char date[DATE_ROOM];
-	struct table t;
+	auto_table t = {0};
 	sqlite3_stmt *s;
 	int code, err = store_prepare(
 			  r,
@@ -89,6 +89,5 @@ int regions_list(struct recording *r, struct buffer *to)
 		table_end_row(&t, NULL);
 	}
 	table_print(&t, to);
-	table_free(&t);
 	return store_finish(r, s, code);
 }

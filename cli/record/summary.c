@@ -383,7 +383,7 @@ static size_t put_view(struct buffer *to, const struct summary *s, const struct 
 	auto_free size_t *shown = cli_realloc(NULL, screen->count, sizeof(*shown));
 	size_t count = 0, idle = 0, empty = 0, end = first, more;
 	struct table_column columns[9];
-	struct table t;
+	auto_table t = {0};
 
 	for (; end < screen->count && screen->lines[end].view == view; end++) {
 		bool quiet = !screen_is_sum(&screen->lines[end]) &&
@@ -404,7 +404,6 @@ static size_t put_view(struct buffer *to, const struct summary *s, const struct 
 	if (!count)
 		buffer_printf(to, "%s\n", uncore_view_title(view));
 	table_print(&t, to);
-	table_free(&t);
 	if (more)
 		buffer_printf(to, "  %zu more: -j, --csv or a view such as pcie prints all\n",
 			      more);
@@ -431,7 +430,7 @@ static bool has_whole(const struct summary *s, const struct uncore_row *row)
 static void put_others(struct buffer *to, const struct summary *s)
 {
 	struct table_column columns[9];
-	struct table t;
+	auto_table t = {0};
 	size_t idle = 0;
 
 	begin_table(&t, columns, "Other");
@@ -455,7 +454,6 @@ static void put_others(struct buffer *to, const struct summary *s)
 	if (t.cells.len)
 		buffer_puts(to, "\n");
 	table_print(&t, to);
-	table_free(&t);
 	if (idle)
 		buffer_printf(to, "  %zu idle in all intervals\n", idle);
 }
@@ -466,7 +464,7 @@ static void put_owners(struct buffer *to, const struct summary *s)
 	const struct owner_row *before = NULL, *one;
 	size_t keys = 0, more = 0;
 	struct table_column columns[9];
-	struct table t;
+	auto_table t = {0};
 
 	begin_table(&t, columns, "Who");
 	for (size_t i = 0; i < s->owners.count; i++) {
@@ -486,7 +484,6 @@ static void put_owners(struct buffer *to, const struct summary *s)
 	if (before)
 		buffer_puts(to, "\n");
 	table_print(&t, to);
-	table_free(&t);
 	if (more)
 		buffer_printf(to, "  %zu more: -j or --csv prints all\n", more);
 }

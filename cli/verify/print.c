@@ -112,7 +112,7 @@ static void put_text(const struct verify_run *run, const struct verify_result *r
 	size_t tally[VERIFY_VERDICTS] = {0};
 	bool known = false, peak = false, latencies = false, gpus = false;
 	bool told = true; /* the socket of the next channels has a verdict */
-	struct table t;
+	auto_table t = {0};
 
 	table_init(&t, columns);
 	for (size_t i = 0; i < count; i++) {
@@ -132,7 +132,6 @@ static void put_text(const struct verify_run *run, const struct verify_result *r
 			put_row(&t, run, r, buffer_text(&note));
 	}
 	table_print(&t, to);
-	table_free(&t);
 	put_uncounted(to, run, results, count);
 	buffer_printf(to, "%s%zu proved, %zu off, %zu cannot tell", count ? "\n" : "",
 		      tally[VERIFY_PROVED], tally[VERIFY_OFF], tally[VERIFY_UNKNOWN]);

@@ -376,7 +376,7 @@ static int dry_run(struct cli *cli, const struct who_options *o)
 	static const struct table_column columns[] = {
 		{"GROUP", 0}, {"WHO", 0}, {"PROCESSES", TABLE_RIGHT}, {"CPU", TABLE_RIGHT}, {0}};
 	auto_buffer text = {0};
-	struct table t = {0};
+	auto_table t = {0};
 	struct pool pool;
 	size_t most, slots;
 	int err = uncore_groups_most(cli->u, &most), status;
@@ -400,7 +400,6 @@ static int dry_run(struct cli *cli, const struct who_options *o)
 	table_print(&t, &text);
 	buffer_puts(&text,
 		    "Tasks in groups of others stay there, also those of processes above.\n");
-	table_free(&t);
 	pool_close(&pool);
 	return status ? status : writer_print(&text);
 }
