@@ -61,7 +61,7 @@ bool trigger_parse(struct trigger *t, const char *text)
 /* ---- whether it can be met ---- */
 
 /* Numbers without a unit that are unlikely in the base unit of a metric. */
-static const struct {
+static const struct likely {
 	const char *unit;
 	double least, most; /* of likely numbers; 0 is always likely */
 	const char *with;   /* what the user probably means */
@@ -91,14 +91,14 @@ static int refuse_name(const struct trigger *t, struct cli *cli)
 			   t->name, t->name);
 }
 
-/* The likely unit of values in a base unit, "GB/s"; "": none is known. */
-static const char *likely_unit(const char *base)
+/* The last row is for other units. */
+static const struct likely *likely_in(const char *unit)
 {
-	size_t i = 0;
+	const struct likely *l = likely;
 
-	while (*likely[i].unit && strcmp(likely[i].unit, base) != 0)
-		i++;
-	return likely[i].with;
+	while (*l->unit && strcmp(l->unit, unit) != 0)
+		l++;
+	return l;
 }
 
 /* A metric of this machine that is the share itself: it stands in the share's column of the view
@@ -128,7 +128,7 @@ static int refuse_share(const struct trigger *t, struct cli *cli, const char *un
 		      t->name);
 	if (share)
 		buffer_printf(&text, "'%s %c %s%%' or ", share, sign, t->number);
-	buffer_printf(&text, "a value, '%s %c 40%s'", t->name, sign, likely_unit(unit));
+	buffer_printf(&text, "a value, '%s %c 40%s'", t->name, sign, likely_in(unit)->with);
 	if (why)
 		buffer_printf(&text,
 			      "; --memory-peak 307.2GB/s sets the ceiling of memory for each "
@@ -141,18 +141,16 @@ static int refuse_share(const struct trigger *t, struct cli *cli, const char *un
 static int check_unit(struct trigger *t, const char *unit)
 {
 	const double factor = *t->unit ? cli_unit(t->unit, unit) : 1;
-	const char *with = likely_unit(unit);
-	bool odd = isnan(factor);
+	const struct likely *l = likely_in(unit);
+	bool unlikely = *l->unit && !*t->unit && t->limit != 0 &&
+			(t->limit < l->least || t->limit > l->most);
 
-	for (size_t i = 0; *likely[i].unit && !*t->unit && t->limit != 0; i++)
-		odd |= strcmp(likely[i].unit, unit) == 0 &&
-		       (t->limit < likely[i].least || t->limit > likely[i].most);
-	if (odd)
+	if (unlikely || isnan(factor))
 		return cli_failure(CLI_USAGE,
 				   "--when: '%s' has values in %s, and '%s%s' is not a likely one: "
 				   "write '%s %c %s%s'",
 				   t->name, *unit ? unit : "counts", t->number, t->unit, t->name,
-				   t->below ? '<' : '>', t->number, *with ? with : unit);
+				   t->below ? '<' : '>', t->number, *l->with ? l->with : unit);
 	t->limit *= factor;
 	return CLI_OK;
 }
