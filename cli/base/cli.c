@@ -385,6 +385,13 @@ const char *cli_cpu(struct uncore *u, char into[static CPU_ROOM])
 	return into;
 }
 
+int cli_compare_ints(const void *a, const void *b)
+{
+	const int *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
 bool cli_same(const char *a, const char *b)
 {
 	return a && b ? strcmp(a, b) == 0 : a == b;

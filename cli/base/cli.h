@@ -226,6 +226,9 @@ size_t cli_node_count(const struct uncore *u);
 #define CPU_ROOM 128
 const char *cli_cpu(struct uncore *u, char into[static CPU_ROOM]);
 
+/* For qsort() and bsearch(), of ints or of structs that begin with one. */
+int cli_compare_ints(const void *a, const void *b);
+
 /* Whether both texts are equal, or both are NULL. */
 bool cli_same(const char *a, const char *b);
 

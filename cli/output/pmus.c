@@ -144,19 +144,12 @@ void pmus_short_name(const struct pmus *p, size_t first, size_t count, struct bu
 	buffer_add(to, name, count > 1 ? pmu_stem(name) : strlen(name));
 }
 
-static int by_number(const void *a, const void *b)
-{
-	int x = *(const int *)a, y = *(const int *)b;
-
-	return (x > y) - (x < y);
-}
-
 size_t pmus_sort_ids(int *ids, size_t count)
 {
 	size_t unique = 0;
 
 	if (count)
-		qsort(ids, count, sizeof(*ids), by_number);
+		qsort(ids, count, sizeof(*ids), cli_compare_ints);
 	for (size_t i = 0; i < count; i++)
 		if (!unique || ids[unique - 1] != ids[i])
 			ids[unique++] = ids[i];

@@ -46,13 +46,6 @@ void pool_close(struct pool *p)
 	tasks_close(&p->tasks);
 }
 
-static int compare_ints(const void *a, const void *b)
-{
-	const int *x = a, *y = b;
-
-	return (*x > *y) - (*x < *y);
-}
-
 /* ---- keys ---- */
 
 static void name_user(const struct pool *p, int pid, struct buffer *id, struct buffer *label)
@@ -331,7 +324,7 @@ static size_t threads_of(struct pool *p, size_t key, int **threads)
 		p->tasks.items[i].placed = true;
 	}
 	if (count)
-		qsort(*threads, count, sizeof(**threads), compare_ints);
+		qsort(*threads, count, sizeof(**threads), cli_compare_ints);
 	return count;
 }
 
@@ -355,7 +348,7 @@ static int release_others(struct pool *p, size_t slot, size_t key, int *present,
 	size_t own = count > 0 ? threads_of(p, key, &threads) : 0;
 
 	for (int i = 0; i < count; i++)
-		if (!(own && bsearch(&present[i], threads, own, sizeof(int), compare_ints)) &&
+		if (!(own && bsearch(&present[i], threads, own, sizeof(int), cli_compare_ints)) &&
 		    is_of_another(p, present[i], key))
 			present[others++] = present[i];
 	return uncore_groups_release(p->groups, slot, present, (size_t)others);

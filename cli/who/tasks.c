@@ -52,18 +52,10 @@ void tasks_close(struct tasks *t)
 	*t = (struct tasks){.proc = -1};
 }
 
-static int compare_ids(const void *a, const void *b)
-{
-	const struct process *x = a, *y = b;
-
-	return (x->pid > y->pid) - (x->pid < y->pid);
-}
-
 struct process *tasks_find(const struct tasks *t, int pid)
 {
-	const struct process key = {.pid = pid};
-
-	return t->count ? bsearch(&key, t->items, t->count, sizeof(key), compare_ids) : NULL;
+	return t->count ? bsearch(&pid, t->items, t->count, sizeof(*t->items), cli_compare_ints)
+			: NULL;
 }
 
 /* With `once` all of the file is expected from one call of read(), as it is of one line. */
@@ -223,7 +215,7 @@ void tasks_scan(struct tasks *t)
 			next.denied += errno == EACCES || errno == EPERM;
 	}
 	if (next.count)
-		qsort(next.items, next.count, sizeof(*next.items), compare_ids);
+		qsort(next.items, next.count, sizeof(*next.items), cli_compare_ints);
 	free(t->items);
 	next.seconds = t->at_ns ? seconds : 0;
 	next.at_ns = now_ns;

@@ -11,7 +11,8 @@
 #define PROCESS_NAME 64
 
 struct process {
-	int pid, parent;
+	int pid; /* first: tasks_find() */
+	int parent;
 	uint64_t start;  /* ticks since boot: another process of this id has another one */
 	uint64_t cpu;    /* ticks */
 	uint64_t waited; /* ticks of its children that have ended */

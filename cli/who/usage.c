@@ -20,7 +20,8 @@ struct bytes {
 
 /* A process, with its sums since it began. */
 struct io {
-	int pid, parent;
+	int pid; /* first: find() */
+	int parent;
 	uint64_t start;
 	uint64_t waited; /* changes when a child has ended that it waited for */
 	bool has_bytes, denied;
@@ -47,18 +48,9 @@ void usage_close(struct usage *u)
 	*u = (struct usage){0};
 }
 
-static int compare_ids(const void *a, const void *b)
-{
-	const struct io *x = a, *y = b;
-
-	return (x->pid > y->pid) - (x->pid < y->pid);
-}
-
 static struct io *find(struct io *items, size_t count, int pid)
 {
-	const struct io key = {.pid = pid};
-
-	return count ? bsearch(&key, items, count, sizeof(key), compare_ids) : NULL;
+	return count ? bsearch(&pid, items, count, sizeof(*items), cli_compare_ints) : NULL;
 }
 
 /* ---- reading ---- */
