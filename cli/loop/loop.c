@@ -23,6 +23,7 @@ struct loop {
 	uint64_t windows;
 	size_t notes;       /* of the monitor, printed or counted so far */
 	bool prints_notes;  /* false: a sink shows them itself */
+	bool has_total;     /* a sink needs the total of all windows */
 	bool has_parts;     /* the one window without intervals */
 	int command_status; /* the first that is not 0 */
 };
@@ -42,12 +43,6 @@ static bool has_rounds(const struct request *request, struct sink *const *sinks)
 
 /* ---- windows ---- */
 
-static void print_new_notes(struct loop *l)
-{
-	for (; l->prints_notes && l->notes < uncore_monitor_note_count(l->monitor); l->notes++)
-		cli_error("note: %s", uncore_monitor_note_at(l->monitor, l->notes));
-}
-
 /* The window that ends now, or the total of all. */
 static int take_window(struct loop *l, bool total)
 {
@@ -57,16 +52,18 @@ static int take_window(struct loop *l, bool total)
 	    status;
 	uint64_t begin_ns = uncore_sample_begin_ns(sample), end_ns = uncore_sample_end_ns(sample);
 	struct frame f = {.sample = sample,
+			  .row_count = uncore_sample_count(sample),
 			  .window = (double)(end_ns - begin_ns) / 1e9,
 			  .wall_ns = uncore_sample_end_wall_ns(sample),
 			  .monotonic_ns = end_ns,
-			  .total = total && sinks_need_total(l->sinks),
+			  .total = total && l->has_total,
 			  .round = l->round,
 			  .round_count = l->round_count};
 
 	if (err)
 		return cli_fail(l->cli, err);
-	print_new_notes(l);
+	for (; l->prints_notes && l->notes < uncore_monitor_note_count(l->monitor); l->notes++)
+		cli_error("note: %s", uncore_monitor_note_at(l->monitor, l->notes));
 	/* A simulated machine begins anew in every run. */
 	if (!l->windows || begin_ns < l->begin_ns)
 		l->begin_ns = begin_ns;
@@ -280,20 +277,6 @@ static int plan_again(struct loop *l, const struct sink *s, const struct request
 	return status ? status : change_monitor(l, m);
 }
 
-static int take_next_request(struct loop *l)
-{
-	int status = CLI_OK;
-
-	for (struct sink *const *s = l->sinks; !status && *s; s++) {
-		const struct request *next =
-			(*s)->next_request ? (*s)->next_request((*s)->context) : NULL;
-
-		if (next)
-			status = plan_again(l, *s, next);
-	}
-	return status;
-}
-
 /* Windows until the end; the last one may be shorter. Counters are read before they are stopped:
  * the window would be longer than the time counted in it. */
 static int count_windows(struct loop *l)
@@ -306,12 +289,18 @@ static int count_windows(struct loop *l)
 	while (!status && wake <= WAKE_RESUME && l->windows < most) {
 		wake = l->ticker.kind->wait(&l->ticker);
 		status = take_wake(l, &wake);
-		if (!status && wake == WAKE_TICK && l->enabled)
-			status = take_next_request(l);
+		for (struct sink *const *s = l->sinks; !status && *s; s++) {
+			const struct request *next = NULL;
+
+			if ((*s)->next_request && wake == WAKE_TICK && l->enabled)
+				next = (*s)->next_request((*s)->context);
+			if (next)
+				status = plan_again(l, *s, next);
+		}
 	}
 	if (!status && !l->started)
 		cli_error("the run ended before the delay (-D) was over: nothing was counted");
-	else if (!status && (sinks_need_total(l->sinks) || l->has_parts))
+	else if (!status && (l->has_total || l->has_parts))
 		status = take_window(l, true);
 	/* Registers that were written are restored here, so that a failure of that can be
 	 * reported. */
@@ -503,7 +492,8 @@ int loop_run(struct cli *cli, const struct request *request, struct sink *const 
 			 .planned = *request,
 			 .sinks = sinks,
 			 .monitor = m,
-			 .prints_notes = true};
+			 .prints_notes = true,
+			 .has_total = sinks_need_total(sinks)};
 	int status;
 
 	if (own.when.shared && rounds > 1)

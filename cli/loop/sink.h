@@ -15,9 +15,9 @@
 struct frame {
 	const struct uncore_sample *sample; /* NULL: means over several runs */
 	const struct uncore_row *recorded;  /* in place of the sample's rows; NULL: those count */
-	size_t made; /* so many rows in place of those of the sample; 0: as many as it has */
-	/* The row of the sample that each of these was made of, whose inputs it has; SIZE_MAX: of
-	 * none. NULL: none has inputs. */
+	size_t row_count;
+	/* The row of the sample that each of `recorded` was made of, whose inputs it has;
+	 * SIZE_MAX: of none. NULL: none has inputs. */
 	const size_t *origins;
 	double time;   /* seconds from the start of counting to the end of the window */
 	double window; /* its length in seconds */
@@ -33,17 +33,6 @@ struct frame {
 static inline const struct uncore_row *frame_row(const struct frame *f, size_t i)
 {
 	return f->recorded ? &f->recorded[i] : uncore_sample_row(f->sample, i);
-}
-
-/* The number of the row of the sample; SIZE_MAX: it was made of none. */
-static inline size_t frame_row_origin(const struct frame *f, size_t i)
-{
-	return f->origins ? f->origins[i] : f->recorded ? SIZE_MAX : i;
-}
-
-static inline size_t frame_row_count(const struct frame *f)
-{
-	return f->made ? f->made : uncore_sample_count(f->sample);
 }
 
 struct ticker_kind; /* loop/ticker.h */

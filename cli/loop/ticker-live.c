@@ -90,7 +90,7 @@ static int took(struct ticker *t, const struct uncore_monitor *m, struct frame *
 		f->missed = total ? t->ticks.missed : t->ticks.missed_now;
 	if (f)
 		t->ticks.missed_now = 0;
-	if (!total)
+	if (!total && t->ticks.verbose)
 		ticks_read(&t->ticks, m);
 	return CLI_OK;
 }

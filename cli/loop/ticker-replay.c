@@ -76,8 +76,7 @@ static int took(struct ticker *t, const struct uncore_monitor *m, struct frame *
 	f->missed = total ? replay->missed : replay->missed_now;
 	if (!replay->show)
 		return CLI_OK;
-	t->recorded =
-		cli_realloc(t->recorded, uncore_sample_count(f->sample) + 1, sizeof(*t->recorded));
+	t->recorded = cli_realloc(t->recorded, f->row_count + 1, sizeof(*t->recorded));
 	status = replay->show(replay, f->sample, t->recorded);
 	f->recorded = t->recorded;
 	return status;

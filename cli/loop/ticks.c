@@ -127,32 +127,16 @@ int ticks_start(struct ticks *t)
 	return timer_arm(t->fd, every_ns ? t->grid_ns + every_ns : 0, every_ns);
 }
 
-/* `n` intervals have passed; the loop waited for the first one. */
-static void judge_interval(struct ticks *t, uint64_t n, uint64_t now)
-{
-	uint64_t due = t->grid_ns + (t->passed + 1) * t->interval_ns;
-	uint64_t late_ns = now > due ? now - due : 0;
-
-	t->missed += n - 1;
-	t->missed_now = n - 1;
-	t->windows++;
-	if (n == 1 && late_ns <= t->interval_ns / 2)
-		return;
-	t->late++;
-	if (t->verbose)
-		cli_error("interval %" PRIu64 " is late by %.1f ms (intervals missed: %" PRIu64 ")",
-			  t->windows, (double)late_ns / 1e6, n - 1);
-}
-
 enum tick ticks_take(struct ticks *t)
 {
-	uint64_t n = timer_expirations(t->fd), now = cli_now_ns(), due;
+	uint64_t n = timer_expirations(t->fd), now = cli_now_ns(), due, late_ns;
 
 	if (!n)
 		return TICK_NONE;
 	due = t->grid_ns +
 	      (t->sample_ns ? (t->samples + 1) * t->sample_ns : (t->passed + 1) * t->interval_ns);
-	spread_add(&t->wakeups, now > due ? now - due : 0);
+	if (t->verbose)
+		spread_add(&t->wakeups, now > due ? now - due : 0);
 	check_clocks(t, now);
 	if (t->sample_ns) {
 		t->samples += n;
@@ -162,8 +146,19 @@ enum tick ticks_take(struct ticks *t)
 		if (!n)
 			return TICK_SAMPLE;
 	}
-	judge_interval(t, n, now);
+	/* `n` intervals have passed; the loop waited for the first one. */
+	due = t->grid_ns + (t->passed + 1) * t->interval_ns;
+	late_ns = now > due ? now - due : 0;
 	t->passed += n;
+	t->missed += n - 1;
+	t->missed_now = n - 1;
+	t->windows++;
+	if (n == 1 && late_ns <= t->interval_ns / 2)
+		return TICK_INTERVAL;
+	t->late++;
+	if (t->verbose)
+		cli_error("interval %" PRIu64 " is late by %.1f ms (intervals missed: %" PRIu64 ")",
+			  t->windows, (double)late_ns / 1e6, n - 1);
 	return TICK_INTERVAL;
 }
 
@@ -171,7 +166,7 @@ void ticks_read(struct ticks *t, const struct uncore_monitor *m)
 {
 	uint64_t first = UINT64_MAX, last = 0;
 
-	for (size_t i = 0; t->verbose && i < uncore_monitor_counter_count(m); i++) {
+	for (size_t i = 0; i < uncore_monitor_counter_count(m); i++) {
 		const struct uncore_reading *r = uncore_monitor_reading_at(m, i);
 
 		if (!r || r->lost || !r->at_ns)

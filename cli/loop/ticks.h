@@ -33,7 +33,7 @@ struct ticks {
 	uint64_t checked_ns; /* time of the last comparison of the clocks, and */
 	int64_t suspended_ns,
 		wall_ns; /* the offsets of BOOTTIME from MONOTONIC, and of REALTIME from BOOTTIME */
-	struct spread wakeups, skews;
+	struct spread wakeups, skews; /* with `verbose` */
 };
 
 enum tick {
@@ -56,7 +56,7 @@ int ticks_start(struct ticks *t);
 /* Returns the tick, after t->fd has become readable. Prints steps of the clocks and, with
  * `verbose`, delays. */
 enum tick ticks_take(struct ticks *t);
-/* Call after a reading: records the time between the first and the last counter. */
+/* Call after a reading with `verbose`: records the time between the first and the last counter. */
 void ticks_read(struct ticks *t, const struct uncore_monitor *m);
 /* Prints the numbers of late and missed ticks, and with `verbose` the delays and the skew of
  * readings. */

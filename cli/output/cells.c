@@ -77,7 +77,7 @@ static void print(struct out *out, struct cells *kept, const struct cells *above
 	const size_t start = to->len;
 	const bool first = !kept->count;
 	const bool fixed = kept->query == out->row->row->query &&
-			   kept->place == out->row->row->place && !out->frame.made;
+			   kept->place == out->row->row->place && !out->frame.recorded;
 	size_t from = 0, end = 0; /* the piece of the kept line that is copied next */
 	size_t count = 0;
 

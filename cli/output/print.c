@@ -8,11 +8,6 @@
 
 #include "base/replay.h"
 
-static bool is_collected(const struct print *p)
-{
-	return p->cli->collector && p->o->output->record;
-}
-
 /* Whether it has a record for each interval: csv=wide. */
 static bool is_wide(const struct output *o)
 {
@@ -37,7 +32,7 @@ static int check(void *context)
  * records of all recordings. */
 static int collect(struct print *p)
 {
-	struct cli_collector *c = p->cli->collector;
+	struct cli_collector *c = p->collector;
 	struct buffer *text = &p->writer.text;
 	char *line = !c->header && p->writer.empty && !p->o->output->document
 			     ? memchr(text->data, '\n', text->len)
@@ -52,12 +47,6 @@ static int collect(struct print *p)
 		text->len -= len;
 	}
 	return c->take(c->context, p->out.frame.wall_ns, text);
-}
-
-static int flush(struct print *p)
-{
-	p->writer.signal_fd = p->sink.stop_fd;
-	return writer_flush(&p->writer);
 }
 
 /* ---- opening ---- */
@@ -77,7 +66,7 @@ static struct out_setup setup_of(struct print *p)
 {
 	const struct request *r = p->request;
 	const struct replay *replay = p->cli->replay;
-	bool titled = is_collected(p) && p->cli->collector->header;
+	bool titled = p->collector && p->collector->header;
 
 	return (struct out_setup){.machine = p->cli->u,
 				  .source = uncore_source(p->cli->u),
@@ -123,10 +112,11 @@ static int begin_rounds(void *context, size_t count, double seconds)
 {
 	struct print *p = context;
 
+	p->writer.signal_fd = p->sink.stop_fd;
 	if (count <= 1 || !p->o->output->window)
 		return CLI_OK;
 	out_text_rounds(&p->out, count, seconds);
-	return flush(p);
+	return writer_flush(&p->writer);
 }
 
 /* Names the recording that the rows come from. A recording of a simulation has a label already. */
@@ -148,32 +138,25 @@ static int start(void *context, bool again)
 
 /* ---- windows ---- */
 
-/* Rows of a recording are those of the sample, with other texts. */
-static const struct uncore_distribution *distribution_of(const struct frame *f, size_t i)
-{
-	size_t origin = f->made ? frame_row_origin(f, i) : i;
-
-	return origin == SIZE_MAX ? NULL : uncore_sample_distribution(f->sample, origin);
-}
-
 static int take(void *context, const struct frame *f)
 {
 	struct print *p = context;
 
 	p->taken = true;
+	p->writer.signal_fd = p->sink.stop_fd;
 	if (p->request->when.repeat > 1 && p->o->output->window) {
 		repeat_add(&p->repeat, f);
 		return CLI_OK;
 	}
-	for (size_t i = 0; i < frame_row_count(f); i++) {
-		size_t origin = frame_row_origin(f, i);
-		bool of_sample = origin != SIZE_MAX;
+	for (size_t i = 0; i < f->row_count; i++) {
+		struct out_row row = {.row = frame_row(f, i), .spread = NAN};
 
-		out_row(&p->out, (struct out_row){.sample = of_sample ? f->sample : NULL,
-						  .index = of_sample ? origin : 0,
-						  .row = frame_row(f, i),
-						  .distribution = distribution_of(f, i),
-						  .spread = NAN});
+		row.index = f->origins ? f->origins[i] : f->recorded ? SIZE_MAX : i;
+		if (row.index != SIZE_MAX) {
+			row.sample = f->sample;
+			row.distribution = uncore_sample_distribution(f->sample, row.index);
+		}
+		out_row(&p->out, row);
 	}
 	/* The head has the length of the first round, since the last one may be shorter. */
 	if (!f->round)
@@ -182,7 +165,7 @@ static int take(void *context, const struct frame *f)
 	 * with what the table has of several rows. */
 	if (f->round_count == 1 || (p->o->output->record && !(p->o->table && p->o->table->add)))
 		out_print(&p->out, f);
-	return is_collected(p) ? collect(p) : flush(p);
+	return p->collector ? collect(p) : writer_flush(&p->writer);
 }
 
 static int end_run(void *context)
@@ -200,8 +183,6 @@ static int end(void *context)
 
 	if (p->request->when.repeat > 1)
 		repeat_print(&p->repeat, &p->out);
-	/* A signal also ends waiting for a reader of the last text. */
-	p->writer.signal_fd = p->sink.stop_fd;
 	return writer_close(&p->writer);
 }
 
@@ -210,8 +191,11 @@ void print_init(struct print *p, struct cli *cli, const struct request *request,
 {
 	const struct output *output = o->output;
 
-	*p = (struct print){
-		.cli = cli, .request = request, .o = o, .writer = {.fd = -1, .signal_fd = -1}};
+	*p = (struct print){.cli = cli,
+			    .request = request,
+			    .o = o,
+			    .collector = output->record ? cli->collector : NULL,
+			    .writer = {.fd = -1, .signal_fd = -1}};
 	p->sink = (struct sink){
 		.context = p,
 		.total = o->summary || (output->begin && request->when.interval_ns),

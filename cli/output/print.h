@@ -29,6 +29,7 @@ struct print {
 	const struct request *request;
 	struct sink sink;
 	/* Private: */
+	struct cli_collector *collector; /* of records; NULL: the text is written */
 	struct writer writer;
 	struct out out;
 	struct buffer command; /* the words of the command */

@@ -76,7 +76,7 @@ void repeat_add(struct repeat *r, const struct frame *f)
 	r->runs++;
 	r->time = f->time;
 	r->seconds += f->window;
-	for (size_t i = 0; i < uncore_sample_count(f->sample); i++) {
+	for (size_t i = 0; i < f->row_count; i++) {
 		const struct uncore_row *row = frame_row(f, i);
 		struct repeat_row *into = find(r, row, i);
 

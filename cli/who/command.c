@@ -179,7 +179,7 @@ static int take(void *context, const struct frame *f)
 	if (status || w->silent)
 		return status;
 	made_frame.recorded = w->rows;
-	made_frame.made = w->row_count;
+	made_frame.row_count = w->row_count;
 	made_frame.origins = w->origins;
 	w->print.sink.stop_fd = w->sink.stop_fd;
 	return print_of(w)->take(print_of(w)->context, &made_frame);
