@@ -17,6 +17,11 @@
 	"default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; " \
 	"img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
+static const char *header(struct MHD_Connection *connection, const char *name)
+{
+	return MHD_lookup_connection_value(connection, MHD_HEADER_KIND, name);
+}
+
 /* The preference (q; 1 without one) of a name in a list such as "text/plain;q=0.5, *"; 0: it is not
  * there. `version`: entries with another version do not count; NULL: all do. */
 static double preference(const char *list, const char *name, const char *version)
@@ -124,16 +129,13 @@ static enum MHD_Result answer_error(struct http *h, struct MHD_Connection *conne
 	return answer_with(h, connection, code, constant_response(text), "text/plain");
 }
 
-/* Sends a document that was made for this request. An empty one is an error with this sentence. */
+/* Sends a document that was made for this request. */
 static enum MHD_Result answer_document(struct http *h, struct MHD_Connection *connection,
-				       struct buffer text, unsigned code, const char *error)
+				       struct buffer *text, unsigned code)
 {
-	struct MHD_Response *response;
+	struct MHD_Response *response = document_response(h, text);
 
-	if (!text.len)
-		return answer_error(h, connection, code, error);
-	response = document_response(h, &text);
-	return response ? answer_with(h, connection, MHD_HTTP_OK, response, "application/json")
+	return response ? answer_with(h, connection, code, response, "application/json")
 			: answer_error(h, connection, MHD_HTTP_SERVICE_UNAVAILABLE,
 				       "too many clients do not read\n");
 }
@@ -141,8 +143,7 @@ static enum MHD_Result answer_document(struct http *h, struct MHD_Connection *co
 static enum MHD_Result answer_text(struct http *h, struct MHD_Connection *connection,
 				   enum http_text which)
 {
-	const char *encodings = MHD_lookup_connection_value(connection, MHD_HEADER_KIND,
-							    MHD_HTTP_HEADER_ACCEPT_ENCODING);
+	const char *encodings = header(connection, MHD_HTTP_HEADER_ACCEPT_ENCODING);
 	enum MHD_Result result = MHD_NO;
 	struct MHD_Response *text;
 
@@ -179,8 +180,7 @@ static bool has_certificate(struct http *h, struct MHD_Connection *connection)
  * answer() again after the check. */
 static bool has_password(struct http *h, struct MHD_Connection *connection, bool *wait)
 {
-	const char *authorization = MHD_lookup_connection_value(connection, MHD_HEADER_KIND,
-								MHD_HTTP_HEADER_AUTHORIZATION);
+	const char *authorization = header(connection, MHD_HTTP_HEADER_AUTHORIZATION);
 	struct connection *c = connection_of(connection);
 	const struct web_config *web;
 	bool right;
@@ -212,33 +212,17 @@ static enum MHD_Result count_body(void *context, enum MHD_ValueKind kind, const 
 	return MHD_YES;
 }
 
-/* A request must have no body, except to change a choice. If two headers give its length, a proxy
- * may see another end of it, and take the rest for another request (request smuggling). */
-static bool has_body(struct MHD_Connection *connection)
+/* 0 or 1: it has no body; 2: it has one, whose length one header gives. If two headers give it, a
+ * proxy may see another end of it, and take the rest for another request (request smuggling). */
+static unsigned bodies_of(struct MHD_Connection *connection)
 {
 	unsigned bodies = 0;
 
 	MHD_get_connection_values(connection, MHD_HEADER_KIND, count_body, &bodies);
-	return bodies > 1;
-}
-
-/* Whether it has a body of a length that is given once. */
-static bool has_one_length(struct MHD_Connection *connection)
-{
-	const char *length = MHD_lookup_connection_value(connection, MHD_HEADER_KIND,
-							 MHD_HTTP_HEADER_CONTENT_LENGTH);
-	unsigned bodies = 0;
-
-	MHD_get_connection_values(connection, MHD_HEADER_KIND, count_body, &bodies);
-	return length && *length && !length[strspn(length, "0123456789")] && bodies == 2;
+	return bodies;
 }
 
 /* ---- choices ---- */
-
-static const char *header(struct MHD_Connection *connection, const char *name)
-{
-	return MHD_lookup_connection_value(connection, MHD_HEADER_KIND, name);
-}
 
 /* Whether the request can be one of a page of another site (CSRF). Browsers send Origin with each
  * POST. */
@@ -257,14 +241,16 @@ static bool is_foreign(struct MHD_Connection *connection)
  * not. A form of another site cannot send JSON; a script cannot either, as OPTIONS is refused. */
 static const char *refuse_change(struct MHD_Connection *connection, unsigned *code)
 {
+	const char *length = header(connection, MHD_HTTP_HEADER_CONTENT_LENGTH);
 	const char *type = header(connection, MHD_HTTP_HEADER_CONTENT_TYPE);
 	size_t len = type ? strcspn(type, "; ") : 0;
 
 	*code = MHD_HTTP_BAD_REQUEST;
-	if (!has_one_length(connection))
+	if (!length || !*length || length[strspn(length, "0123456789")] ||
+	    bodies_of(connection) != 2)
 		return "a change needs a body, and one Content-Length\n";
 	*code = CONTENT_TOO_LARGE;
-	if (strtoull(header(connection, MHD_HTTP_HEADER_CONTENT_LENGTH), NULL, 10) > CHOICES_BYTES)
+	if (strtoull(length, NULL, 10) > CHOICES_BYTES)
 		return "a change is too long: {\"choice\": \"NAME\", \"on\": true} is enough\n";
 	*code = MHD_HTTP_FORBIDDEN;
 	if (is_foreign(connection))
@@ -280,13 +266,9 @@ static enum MHD_Result answer_choices(struct http *h, struct MHD_Connection *con
 				      unsigned code)
 {
 	struct buffer text = {0};
-	struct MHD_Response *response;
 
 	json_print(choices_document(h->setup.choices), JSON_COMPACT, &text);
-	response = document_response(h, &text);
-	return response ? answer_with(h, connection, code, response, "application/json")
-			: answer_error(h, connection, MHD_HTTP_SERVICE_UNAVAILABLE,
-				       "too many clients do not read\n");
+	return answer_document(h, connection, &text, code);
 }
 
 static enum MHD_Result change_choice(struct http *h, struct MHD_Connection *connection)
@@ -364,8 +346,7 @@ static enum MHD_Result answer_path(struct http *h, struct MHD_Connection *connec
 {
 	const struct http_page *page = h->setup.pages;
 	struct buffer text = {0};
-	const char *accept =
-		MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_ACCEPT);
+	const char *accept = header(connection, MHD_HTTP_HEADER_ACCEPT);
 
 	if (is_health(path))
 		return answer_health(h, connection, strcmp(path, "/-/ready") == 0);
@@ -377,16 +358,19 @@ static enum MHD_Result answer_path(struct http *h, struct MHD_Connection *connec
 				   "text/event-stream");
 	if (strcmp(path, "/api/v1/values") == 0) {
 		live_put_latest(h->setup.live, &text);
-		return answer_document(h, connection, text, MHD_HTTP_SERVICE_UNAVAILABLE,
-				       "the first interval has not ended\n");
+		return text.len ? answer_document(h, connection, &text, MHD_HTTP_OK)
+				: answer_error(h, connection, MHD_HTTP_SERVICE_UNAVAILABLE,
+					       "the first interval has not ended\n");
 	}
 	if (strcmp(path, "/api/v1/samples") == 0) {
 		live_put_short_samples(h->setup.live,
 				       MHD_lookup_connection_value(connection,
 								   MHD_GET_ARGUMENT_KIND, "row"),
 				       &text);
-		return answer_document(h, connection, text, MHD_HTTP_NOT_FOUND,
-				       "?row=INDEX of a row with short samples (--sample)\n");
+		return text.len ? answer_document(h, connection, &text, MHD_HTTP_OK)
+				: answer_error(
+					  h, connection, MHD_HTTP_NOT_FOUND,
+					  "?row=INDEX of a row with short samples (--sample)\n");
 	}
 	if (strcmp(path, "/api/v1/choices") == 0 && h->setup.choices)
 		return answer_choices(h, connection, MHD_HTTP_OK);
@@ -422,11 +406,10 @@ enum MHD_Result answer(void *context, struct MHD_Connection *connection, const c
 	    strcmp(method, MHD_HTTP_METHOD_HEAD) != 0)
 		return answer_error(h, connection, MHD_HTTP_METHOD_NOT_ALLOWED,
 				    "only GET and HEAD\n");
-	if (!change && has_body(connection))
+	if (!change && bodies_of(connection) > 1)
 		return answer_error(h, connection, MHD_HTTP_BAD_REQUEST,
 				    "a request has no body here\n");
-	if (!is_known_host(h, MHD_lookup_connection_value(connection, MHD_HEADER_KIND,
-							  MHD_HTTP_HEADER_HOST)))
+	if (!is_known_host(h, header(connection, MHD_HTTP_HEADER_HOST)))
 		return answer_error(h, connection, MHD_HTTP_MISDIRECTED_REQUEST,
 				    "the Host header has a name that is not this machine's; "
 				    "uncore serve --host NAME allows it\n");
