@@ -337,7 +337,7 @@ static size_t take_rows(const struct window *w, size_t *end)
 {
 	struct out *out = w->out;
 	size_t taken = 0, rest = 0;
-	struct out_row *rows = cli_realloc(NULL, 2 * out->row_count + 1, sizeof(*rows));
+	auto_free struct out_row *rows = cli_realloc(NULL, 2 * out->row_count + 1, sizeof(*rows));
 
 	for (size_t i = 0; i < out->row_count; i++) {
 		const struct uncore_row_place *place = out->rows[i].row->place;
@@ -358,7 +358,6 @@ static size_t take_rows(const struct window *w, size_t *end)
 	}
 	memcpy(out->rows, rows, taken * sizeof(*rows));
 	memcpy(out->rows + taken, rows + out->row_count, rest * sizeof(*rows));
-	free(rows);
 	*end = taken + rest;
 	return taken;
 }

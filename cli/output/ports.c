@@ -205,7 +205,7 @@ static bool is_below(const struct uncore_row *device, const struct uncore_row *r
 /* Moves the lines of devices behind the line above them; those of others to the end. */
 static void order_devices(struct view_line *lines, size_t count)
 {
-	struct view_line *sorted = cli_realloc(NULL, count + 1, sizeof(*sorted));
+	auto_free struct view_line *sorted = cli_realloc(NULL, count + 1, sizeof(*sorted));
 	size_t at = 0;
 
 	for (size_t i = 0; i < count; i++) {
@@ -224,7 +224,6 @@ static void order_devices(struct view_line *lines, size_t count)
 		if (is_device(lines[i].row) && !lines[i].placed)
 			sorted[at++] = lines[i];
 	memcpy(lines, sorted, count * sizeof(*lines));
-	free(sorted);
 }
 
 /* The largest lines come first. Idle ports and devices are hidden, unless there is only one line,

@@ -116,7 +116,7 @@ static void put_buckets(const struct family_writer *w, const struct series_famil
 			const struct series *s)
 {
 	size_t limits = series_limit_count(f->buckets);
-	struct buffer labels = {0};
+	auto_buffer labels = {0};
 	double below = 0;
 
 	for (size_t i = 0; i <= limits; i++) {
@@ -134,7 +134,6 @@ static void put_buckets(const struct family_writer *w, const struct series_famil
 	}
 	put_sample(w, "_sum", s->labels, s->sample_sum);
 	put_sample(w, "_count", s->labels, below);
-	buffer_free(&labels);
 }
 
 static void put_histogram(const struct family_writer *w, const struct series_set *set,
@@ -173,7 +172,7 @@ static void put_ceilings(const struct family_writer *w, const struct series_set 
 
 static void put_qualities(const struct family_writer *w, const struct series_set *set)
 {
-	struct buffer labels = {0};
+	auto_buffer labels = {0};
 
 	put_family(w, FAMILY_GAUGE, "uncore_coverage_ratio", "ratio",
 		   "Share of the last interval in which the series was counted.");
@@ -200,13 +199,12 @@ static void put_qualities(const struct family_writer *w, const struct series_set
 			put_sample(w, "_total", labels.data, s->seconds[q]);
 		}
 	}
-	buffer_free(&labels);
 }
 
 /* An alert can leave out series with a problem that was known before. */
 static void put_problems(const struct family_writer *w, const struct series_set *set)
 {
-	struct buffer labels = {0};
+	auto_buffer labels = {0};
 
 	put_family(w, FAMILY_INFO, "uncore_known_problem", "",
 		   "The series is suspect or not counted for a reason that was known before.");
@@ -221,7 +219,6 @@ static void put_problems(const struct family_writer *w, const struct series_set 
 		put_label(&labels, "reason", s->problem);
 		put_sample(w, "_info", labels.data, 1);
 	}
-	buffer_free(&labels);
 }
 
 /* ---- devices ---- */
@@ -229,7 +226,7 @@ static void put_problems(const struct family_writer *w, const struct series_set 
 /* Those below a root port, which their label then names; with `named` others that have names. */
 static void put_devices(const struct family_writer *w, const struct uncore *u, bool named)
 {
-	struct buffer labels = {0};
+	auto_buffer labels = {0};
 	char number[20];
 
 	put_family(w, FAMILY_INFO, "uncore_pcie_device", "",
@@ -251,7 +248,6 @@ static void put_devices(const struct family_writer *w, const struct uncore *u, b
 			put_label(&labels, "names", d->names);
 		put_sample(w, "_info", labels.data, 1);
 	}
-	buffer_free(&labels);
 }
 
 /* The rate of the link below each root port: the present one, or the highest one (`most`). */
@@ -259,7 +255,7 @@ static void put_links(const struct family_writer *w, const struct uncore *u, boo
 {
 	const char *name = most ? "uncore_pcie_link_max_bytes_per_second"
 				: "uncore_pcie_link_bytes_per_second";
-	struct buffer labels = {0};
+	auto_buffer labels = {0};
 
 	put_family(w, FAMILY_GAUGE, name, "bytes_per_second",
 		   most ? "Rate of the link below the port for each direction, at its best."
@@ -274,7 +270,6 @@ static void put_links(const struct family_writer *w, const struct uncore *u, boo
 		put_label(&labels, "port", d->address);
 		put_sample(w, "", labels.data, rate);
 	}
-	buffer_free(&labels);
 }
 
 /* ---- the server itself ---- */
@@ -282,12 +277,11 @@ static void put_links(const struct family_writer *w, const struct uncore *u, boo
 /* The second number of statm is in pages, see proc(5). 0: unknown. */
 static double resident_bytes(void)
 {
-	struct buffer text = {0};
+	auto_buffer text = {0};
 	const char *second =
 		buffer_read(&text, "/proc/self/statm") ? NULL : strchr(buffer_text(&text), ' ');
 	double pages = second ? strtod(second, NULL) : 0;
 
-	buffer_free(&text);
 	return pages * (double)sysconf(_SC_PAGESIZE);
 }
 
@@ -333,12 +327,11 @@ static void put_process(const struct family_writer *w, const struct exposition_s
 void exposition_write(const struct family_writer *w, bool pushed, const struct series_set *set,
 		      const struct uncore *u, const struct exposition_self *self)
 {
-	struct buffer version = {0};
+	auto_buffer version = {0};
 
 	put_label(&version, "version", uncore_version());
 	put_family(w, FAMILY_INFO, "uncore_build", "", "The program.");
 	put_sample(w, "_info", version.data, 1);
-	buffer_free(&version);
 	put_family(w, FAMILY_INFO, "uncore_machine", "",
 		   "The machine, and the source of the counts.");
 	put_sample(w, "_info", buffer_text(&self->machine), 1);

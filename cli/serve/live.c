@@ -66,7 +66,7 @@ struct live {
 /* Makes an event of a document, and frees that. `id`: NULL for none. */
 static struct event *new_event(const char *name, const char *id, json_t *document)
 {
-	struct buffer text = {0};
+	auto_buffer text = {0};
 	struct event *e;
 	size_t json;
 
@@ -80,7 +80,6 @@ static struct event *new_event(const char *name, const char *id, json_t *documen
 	e = cli_realloc(NULL, sizeof(*e) + text.len, 1);
 	*e = (struct event){.users = 1, .len = text.len, .json = json};
 	memcpy(e->text, text.data, text.len);
-	buffer_free(&text);
 	return e;
 }
 
@@ -505,8 +504,8 @@ void live_put_short_samples(struct live *l, const char *row, struct buffer *to)
 	unsigned long number = row ? strtoul(row, &end, 10) : 0;
 	json_t *ends, *values;
 	size_t count = 0;
-	uint64_t *times = cli_realloc(NULL, SHORT_SAMPLES, sizeof(*times));
-	float *numbers = cli_realloc(NULL, SHORT_SAMPLES, sizeof(*numbers));
+	auto_free uint64_t *times = cli_realloc(NULL, SHORT_SAMPLES, sizeof(*times));
+	auto_free float *numbers = cli_realloc(NULL, SHORT_SAMPLES, sizeof(*numbers));
 
 	if (row && *row && !*end)
 		count = copy_short_samples(l, number, times, numbers);
@@ -525,6 +524,4 @@ void live_put_short_samples(struct live *l, const char *row, struct buffer *to)
 					      {"values", value_json(values)})),
 			   JSON_COMPACT | JSON_REAL_PRECISION(15), to);
 	}
-	free(times);
-	free(numbers);
 }

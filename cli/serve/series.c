@@ -122,7 +122,7 @@ static size_t find_family(struct series_set *set, const struct uncore *u,
 
 void put_label(struct buffer *to, const char *name, const char *value)
 {
-	char *copy = cli_copy(value);
+	auto_free char *copy = cli_copy(value);
 	size_t len = cli_clean(copy, strlen(copy), "\n");
 
 	buffer_printf(to, "%s%s=\"", to->len ? "," : "", name);
@@ -135,7 +135,6 @@ void put_label(struct buffer *to, const char *name, const char *value)
 			buffer_add(to, &copy[i], 1);
 	}
 	buffer_puts(to, "\"");
-	free(copy);
 }
 
 void put_label_number(struct buffer *to, const char *name, long value)

@@ -99,13 +99,12 @@ static void publish(struct serve *s)
  * first of several errors. */
 static int write_textfile(struct textfile *t, const struct buffer *text)
 {
-	struct buffer temporary = {0};
+	auto_buffer temporary = {0};
 	int error;
 
 	/* The collector reads only *.prom. */
 	buffer_printf(&temporary, "%s.new", t->path);
 	error = buffer_replace(text, AT_FDCWD, temporary.data, t->path, false);
-	buffer_free(&temporary);
 	t->written_ns = cli_now_ns();
 	t->exists |= !error;
 	if (error && !t->failed)
@@ -407,7 +406,7 @@ static int read_config(struct serve *s, const char *path)
 static void parse_config(struct serve *s, const char *path)
 {
 	char *rest = s->config_text, *line, *end;
-	struct buffer name = {0};
+	auto_buffer name = {0};
 
 	for (int number = 1; rest && (line = strsep(&rest, "\n")); number++) {
 		char *words[4] = {NULL};
@@ -424,7 +423,6 @@ static void parse_config(struct serve *s, const char *path)
 		words[2] = line ? line + strspn(line, " \t") : NULL;
 		parse(s, words[2] ? 3 : 2, words);
 	}
-	buffer_free(&name);
 }
 
 /* There is no port if the sums are pushed and no option is about a port. */

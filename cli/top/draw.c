@@ -157,7 +157,7 @@ static void put_distribution(struct buffer *to, const struct top_view *v,
 	const double values[] = {d->p50, d->p99, d->most};
 	char unit[OUT_UNIT_ROOM];
 	double scale = out_rate_unit(row, unit);
-	struct buffer bursts = {0};
+	auto_buffer bursts = {0};
 
 	buffer_printf(to, "; of %llu samples: ", (unsigned long long)d->samples);
 	for (size_t i = 0; i < sizeof(values) / sizeof(*values); i++)
@@ -165,7 +165,6 @@ static void put_distribution(struct buffer *to, const struct top_view *v,
 			      human_in(values[i] * scale, unit, v->units).text);
 	out_bursts(&bursts, d, unit, row->counted->seconds);
 	buffer_printf(to, "%s%s", bursts.len ? ", " : "", buffer_text(&bursts));
-	buffer_free(&bursts);
 }
 
 /* Puts the selected row in words: value, share, quality, reason. */

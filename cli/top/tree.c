@@ -303,7 +303,7 @@ static bool shows_below(const struct top_node *node)
 static void add_lines(struct top_model *m, size_t parent)
 {
 	size_t from = parent == TOP_NONE ? 0 : parent + 1, first, count = 0;
-	size_t *below = cli_realloc(NULL, m->count, sizeof(*below));
+	auto_free size_t *below = cli_realloc(NULL, m->count, sizeof(*below));
 
 	for (size_t i = from; i < m->count; i++)
 		if (m->nodes[i].parent == parent && (m->nodes[i].matches || m->nodes[i].leads))
@@ -314,7 +314,6 @@ static void add_lines(struct top_model *m, size_t parent)
 		if (shows_below(&m->nodes[below[first]]))
 			add_lines(m, below[first]);
 	}
-	free(below);
 }
 
 void top_arrange(struct top_model *m)

@@ -146,7 +146,7 @@ static bool read_file(struct reader *r)
 int settings_read(struct settings *out, const char *path)
 {
 	struct reader r = {.path = path, .out = out};
-	struct buffer text = {0};
+	auto_buffer text = {0};
 	const char *why = buffer_read_file(&text, path, FILE_MOST);
 	bool good = false;
 
@@ -162,7 +162,6 @@ int settings_read(struct settings *out, const char *path)
 		yaml_event_delete(&r.event);
 		yaml_parser_delete(&r.parser);
 	}
-	buffer_free(&text);
 	return good ? CLI_OK : CLI_RUNTIME;
 }
 

@@ -137,7 +137,7 @@ static int take(struct web_config *w, const struct setting *s)
 {
 	bool user = strncmp(s->name, USERS, strlen(USERS)) == 0;
 	const struct key *k = keys;
-	struct buffer known = {0};
+	auto_buffer known = {0};
 	const char *wrong;
 
 	while (k->name && strcmp(k->name, s->name) != 0)
@@ -147,7 +147,6 @@ static int take(struct web_config *w, const struct setting *s)
 			buffer_printf(&known, "%s, ", k->name);
 		cli_error("%s:%d:%d: unknown key '%s'; there are: %s" USERS "USER", w->file.path,
 			  s->line, s->column, s->name, buffer_text(&known));
-		buffer_free(&known);
 		return CLI_RUNTIME;
 	}
 	/* A line break in a header would begin another header. */

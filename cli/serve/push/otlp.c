@@ -104,7 +104,8 @@ static char *trim(char *text)
 static void read_list(struct otlp *o, const char *variable, void *into,
 		      void (*take)(struct otlp *o, void *into, const char *name, const char *value))
 {
-	char *copy = cli_copy(getenv(variable)), *rest = copy, *name, *value;
+	auto_free char *copy = cli_copy(getenv(variable));
+	char *rest = copy, *name, *value;
 
 	while (rest && (name = strsep(&rest, ","))) {
 		value = strchr(name, '=');
@@ -118,18 +119,16 @@ static void read_list(struct otlp *o, const char *variable, void *into,
 		o->lib.free(name);
 		o->lib.free(value);
 	}
-	free(copy);
 }
 
 static void add_header(struct otlp *o, void *into, const char *name, const char *value)
 {
-	struct buffer line = {0};
+	auto_buffer line = {0};
 
 	(void)into;
 	buffer_printf(&line, "%s: %s", name, value);
 	if (!line.data[strcspn(line.data, "\r\n")])
 		o->headers = o->lib.slist_append(o->headers, line.data);
-	buffer_free(&line);
 }
 
 static void add_attribute(struct otlp *o, void *into, const char *name, const char *value)
@@ -329,10 +328,9 @@ static void *run(void *context)
 static int check_authority(void)
 {
 	const char *path = getenv("OTEL_EXPORTER_OTLP_CERTIFICATE");
-	struct buffer text = {0};
+	auto_buffer text = {0};
 	const char *why = path && *path ? buffer_read_file(&text, path, AUTHORITY_MOST) : NULL;
 
-	buffer_free(&text);
 	if (why)
 		cli_error("OTEL_EXPORTER_OTLP_CERTIFICATE: %s: %s", path, why);
 	return why ? CLI_RUNTIME : CLI_OK;
