@@ -4,12 +4,12 @@
 #ifndef CLI_HTTP_H
 #define CLI_HTTP_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "base/buffer.h"
 #include "serve/choices.h"
-#include "serve/health.h"
 #include "serve/live.h"
 
 struct http;
@@ -24,6 +24,13 @@ enum http_text {
 /* A text that does not change while the server runs. */
 struct http_page {
 	const char *path, *type, *text;
+};
+
+/* What /-/healthy and /-/ready tell: the loop writes it, and threads of the server read it. */
+struct health {
+	/* The next interval must have ended by then (cli_now_ns()); 0: there is no such time. */
+	_Atomic uint64_t until_ns;
+	atomic_bool ready; /* an interval has ended, or a recording was read */
 };
 
 struct http_setup {

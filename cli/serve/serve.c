@@ -20,7 +20,6 @@
 #include "commands/stat.h"
 #include "serve/choices.h"
 #include "serve/exposition.h"
-#include "serve/health.h"
 #include "serve/http.h"
 #include "serve/listen.h"
 #include "serve/live.h"
