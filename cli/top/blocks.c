@@ -434,18 +434,18 @@ static int latency_width(const struct columns *at, int x)
 static void put_channels(struct top_canvas *c, const struct top_view *v, int x, int y, int end,
 			 size_t line)
 {
-	struct screen_rows rows = data_rows(&v->data);
 	size_t channels[CHANNELS_MOST], count = channels_below(v, line, channels);
 	double most = 0;
 
 	for (size_t i = 0; i < count; i++)
-		most = fmax(most, screen_traffic(line_at(v, channels[i]), &rows));
+		most = fmax(most, screen_traffic(line_at(v, channels[i]), &v->data.rows));
 	for (size_t i = 0; i < count && x < end; i++, x++) {
 		const struct screen_line *channel = line_at(v, channels[i]);
-		double share = screen_share(channel, &rows);
+		double share = screen_share(channel, &v->data.rows);
 
 		canvas_level(c, x, y,
-			     isfinite(share) ? share : screen_traffic(channel, &rows) / most,
+			     isfinite(share) ? share
+					     : screen_traffic(channel, &v->data.rows) / most,
 			     canvas_load_style(share));
 	}
 }
@@ -456,10 +456,9 @@ static void put_line(struct top_canvas *c, const struct top_view *v, const struc
 	const struct screen_line *line = line_at(v, number);
 	size_t first = first_of_view(v, number);
 	bool limited = chart_is_limited(&v->data, line);
-	struct screen_rows rows = data_rows(&v->data);
-	double share = screen_share(line, &rows);
+	double share = screen_share(line, &v->data.rows);
 	enum top_style style = canvas_load_style(share);
-	const struct uncore_row *row = screen_row(line, &rows, UNCORE_COLUMN_LATENCY);
+	const struct uncore_row *row = screen_row(line, &v->data.rows, UNCORE_COLUMN_LATENCY);
 	int x = 1 + indent(v, line);
 	unsigned per = seconds_per_cell(at);
 
@@ -468,7 +467,8 @@ static void put_line(struct top_canvas *c, const struct top_view *v, const struc
 	if (at->detail >= 0)
 		canvas_text(c, at->detail, y, at->detail_width, STYLE_FAINT, line->detail);
 	for (int k = 0; k <= UNCORE_COLUMN_TOTAL; k++) {
-		const struct uncore_row *value = screen_row(line, &rows, (enum uncore_column)k);
+		const struct uncore_row *value =
+			screen_row(line, &v->data.rows, (enum uncore_column)k);
 
 		if (value && (x = column_at(v, at, first, k)) >= 0)
 			view_value(c, x, y, at->value_width, value, v->units);
@@ -527,10 +527,9 @@ static void put_spark_title(struct top_canvas *c, const struct top_view *v,
 static bool has_shares(const struct top_view *v, size_t first)
 {
 	const struct screen *s = &v->data.screen;
-	struct screen_rows rows = data_rows(&v->data);
 
 	for (size_t i = first; i < s->count && s->lines[i].view == s->lines[first].view; i++)
-		if (isfinite(screen_share(&s->lines[i], &rows)))
+		if (isfinite(screen_share(&s->lines[i], &v->data.rows)))
 			return true;
 	return false;
 }

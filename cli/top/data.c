@@ -23,11 +23,6 @@ const struct uncore_row *data_row(const struct top_data *d, size_t row)
 	return row < d->count ? row_at(d, row) : NULL;
 }
 
-struct screen_rows data_rows(const struct top_data *d)
-{
-	return (struct screen_rows){.at = row_at, .context = d, .count = d->count};
-}
-
 static size_t place(const struct top_data *d, size_t row, uint64_t slot)
 {
 	return row * d->seconds + slot % d->seconds;
@@ -35,11 +30,9 @@ static size_t place(const struct top_data *d, size_t row, uint64_t slot)
 
 static void begin(struct top_data *d)
 {
-	struct screen_rows rows;
-
 	d->count = uncore_sample_count(d->sample);
-	rows = data_rows(d);
-	screen_make(&d->screen, d->machine, &rows);
+	d->rows = (struct screen_rows){.at = row_at, .context = d, .count = d->count};
+	screen_make(&d->screen, d->machine, &d->rows);
 	d->seconds = DATA_SECONDS;
 	if (d->count * d->seconds * SLOT_SIZE > DATA_ROOM)
 		d->seconds = (unsigned)(DATA_ROOM / SLOT_SIZE / d->count) + 1;
@@ -90,14 +83,12 @@ void data_follow(struct data_standing *s, double value)
 
 static void keep_lines(struct top_data *d)
 {
-	struct screen_rows rows = data_rows(d);
-
 	for (size_t i = 0; i < d->screen.count; i++) {
 		const struct screen_line *line = &d->screen.lines[i];
 
-		data_follow(&d->lines[i].traffic, screen_traffic(line, &rows));
-		data_follow(&d->lines[i].share, screen_share(line, &rows));
-		d->lines[i].quiet = screen_is_idle(line, &rows) ? d->lines[i].quiet + 1 : 0;
+		data_follow(&d->lines[i].traffic, screen_traffic(line, &d->rows));
+		data_follow(&d->lines[i].share, screen_share(line, &d->rows));
+		d->lines[i].quiet = screen_is_idle(line, &d->rows) ? d->lines[i].quiet + 1 : 0;
 	}
 }
 

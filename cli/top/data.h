@@ -30,6 +30,7 @@ struct top_data {
 	struct uncore *machine;
 	const struct uncore_sample *sample; /* NULL: there was none yet */
 	size_t count;                       /* rows */
+	struct screen_rows rows;            /* of the interval that is shown */
 	struct screen screen;
 	unsigned seconds;         /* kept of each row */
 	float *values;            /* of each row a ring with a value for each second; NaN: none */
@@ -51,7 +52,6 @@ void data_free(struct top_data *d);
 /* Shows the values of so many seconds ago, or of the first second. */
 void data_show(struct top_data *d, long ago);
 const struct uncore_row *data_row(const struct top_data *d, size_t row);
-struct screen_rows data_rows(const struct top_data *d);
 /* When the interval that is shown ended. */
 uint64_t data_wall_ns(const struct top_data *d);
 

@@ -199,13 +199,12 @@ static void row_words(struct buffer *text, const struct top_view *v)
 static bool hottest_text(struct buffer *text, const struct top_view *v, enum top_style *style)
 {
 	const struct screen *s = &v->data.screen;
-	struct screen_rows rows = data_rows(&v->data);
-	size_t hottest = v->data.sample ? screen_hottest(s, &rows) : SCREEN_NONE;
+	size_t hottest = v->data.sample ? screen_hottest(s, &v->data.rows) : SCREEN_NONE;
 	double share;
 
 	if (hottest == SCREEN_NONE)
 		return false;
-	share = screen_share(&s->lines[hottest], &rows);
+	share = screen_share(&s->lines[hottest], &v->data.rows);
 	for (size_t i = s->lines[hottest].parent; i != SCREEN_NONE; i = s->lines[i].parent)
 		if (s->lines[i].kind == SCREEN_SOCKET)
 			buffer_printf(text, "%s, ", s->lines[i].label);
@@ -218,7 +217,6 @@ static bool hottest_text(struct buffer *text, const struct top_view *v, enum top
 static void line_words(struct buffer *text, const struct top_view *v)
 {
 	const struct screen *s = &v->data.screen;
-	struct screen_rows rows = data_rows(&v->data);
 	const struct screen_line *line;
 	enum uncore_quality quality;
 	const char *reason;
@@ -226,7 +224,7 @@ static void line_words(struct buffer *text, const struct top_view *v)
 	if (v->line >= s->count || !v->entry_count)
 		return;
 	line = &s->lines[v->line];
-	quality = screen_quality(line, &rows, &reason);
+	quality = screen_quality(line, &v->data.rows, &reason);
 	buffer_printf(text, "%s: %s%s%s: %s", uncore_view_title(line->view), line->label,
 		      *line->detail ? ", " : "", line->detail, uncore_quality_name(quality));
 	if (reason) {
@@ -311,13 +309,12 @@ static void put_pane(struct top_canvas *c, struct top_view *v)
 static void put_quality(struct buffer *to, const struct top_view *v)
 {
 	const struct screen *s = &v->data.screen;
-	struct screen_rows rows = data_rows(&v->data);
 	enum uncore_quality worst = UNCORE_MEASURED;
 	size_t count = 0, with = 0;
 	const char *reason;
 
 	for (size_t i = 0; i < s->count; i++) {
-		enum uncore_quality quality = screen_quality(&s->lines[i], &rows, &reason);
+		enum uncore_quality quality = screen_quality(&s->lines[i], &v->data.rows, &reason);
 
 		count += quality > UNCORE_MEASURED;
 		worst = quality > worst ? quality : worst;

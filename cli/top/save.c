@@ -83,7 +83,6 @@ static void put_row_end(struct buffer *to, enum uncore_quality quality, const ch
 
 static void put_line(struct buffer *to, const struct top_view *v, const struct screen_line *line)
 {
-	struct screen_rows rows = data_rows(&v->data);
 	const struct uncore_row *first = NULL;
 	enum uncore_quality quality;
 	const char *reason;
@@ -92,15 +91,16 @@ static void put_line(struct buffer *to, const struct top_view *v, const struct s
 	put_cell(to, line->label);
 	put_cell(to, line->detail);
 	for (int k = 0; k < UNCORE_COLUMNS; k++) {
-		const struct uncore_row *row = screen_row(line, &rows, (enum uncore_column)k);
+		const struct uncore_row *row =
+			screen_row(line, &v->data.rows, (enum uncore_column)k);
 
 		first = first ? first : row;
-		put_number(to, k == UNCORE_COLUMN_SHARE ? screen_share(line, &rows)
+		put_number(to, k == UNCORE_COLUMN_SHARE ? screen_share(line, &v->data.rows)
 			       : row                    ? row->value
 							: NAN);
 	}
 	put_cell(to, first ? first->query->unit : "");
-	quality = screen_quality(line, &rows, &reason);
+	quality = screen_quality(line, &v->data.rows, &reason);
 	put_row_end(to, quality, reason);
 }
 
