@@ -135,12 +135,10 @@ static bool chart_of_row(struct chart *chart, const struct top_view *v)
 {
 	const struct top_model *m = &v->tree;
 	const struct uncore_row *row = top_row(m, m->cursor);
-	size_t top = m->cursor;
+	size_t top = top_metric(m, m->cursor);
 
 	if (!row)
 		return false;
-	while (m->nodes[top].parent != TOP_NONE)
-		top = m->nodes[top].parent;
 	*chart = (struct chart){.title = "",
 				.label = m->nodes[top].label,
 				.detail = top == m->cursor ? "" : m->nodes[m->cursor].label,

@@ -91,11 +91,9 @@ static void put_history(struct top_canvas *c, const struct top_view *v, const st
 {
 	const struct top_node *nodes = v->tree.nodes;
 	unsigned per = MINUTE / (unsigned)at->history_width;
-	size_t row = nodes[node].row, top = node;
+	size_t row = nodes[node].row, top = top_metric(&v->tree, node);
 	double most = nodes[node].is_share ? 1 : data_row(&v->data, row)->ceiling, largest = 0;
 
-	while (nodes[top].parent != TOP_NONE)
-		top = nodes[top].parent;
 	for (int i = 0; i < at->history_width; i++)
 		largest = fmax(largest, data_mean(&v->data, nodes[top].row, (unsigned)i, per));
 	for (int i = 0; i < at->history_width; i++) {
@@ -172,12 +170,10 @@ static void row_words(struct buffer *text, const struct top_view *v)
 {
 	const struct top_model *m = &v->tree;
 	const struct uncore_row *row = top_row(m, m->cursor);
-	size_t top = m->cursor;
+	size_t top = top_metric(m, m->cursor);
 
 	if (!row)
 		return;
-	while (m->nodes[top].parent != TOP_NONE)
-		top = m->nodes[top].parent;
 	buffer_printf(text, "%s%s%s: %s", m->nodes[top].label, top == m->cursor ? "" : ", ",
 		      top == m->cursor ? "" : m->nodes[m->cursor].label,
 		      human_in(row->value, row->query->unit, v->units).text);

@@ -107,12 +107,10 @@ static void put_line(struct buffer *to, const struct top_view *v, const struct s
 static void put_node(struct buffer *to, const struct top_model *m, size_t node)
 {
 	const struct uncore_row *row = top_row(m, node);
-	size_t top = node;
+	size_t top = top_metric(m, node);
 
 	if (!row)
 		return;
-	while (m->nodes[top].parent != TOP_NONE)
-		top = m->nodes[top].parent;
 	put_cell(to, m->nodes[top].label);
 	put_cell(to, top == node ? "all" : m->nodes[node].label);
 	put_number(to, row->value);

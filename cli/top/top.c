@@ -85,14 +85,12 @@ static void show_explanation(struct top *t)
 	const struct top_view *v = &t->view;
 	const struct top_model *m = &v->tree;
 	const struct uncore_row *rows[UNCORE_COLUMNS];
-	size_t count = 0, node = m->cursor;
+	size_t count = 0;
 
 	if (!v->data.sample)
 		return;
 	if (view_has_tree(v)) {
-		while (node != TOP_NONE && m->nodes[node].parent != TOP_NONE)
-			node = m->nodes[node].parent;
-		rows[0] = top_row(m, node);
+		rows[0] = top_row(m, top_metric(m, m->cursor));
 		explain(t, rows, rows[0] != NULL);
 		return;
 	}

@@ -217,6 +217,13 @@ const struct uncore_row *top_row(const struct top_model *m, size_t node)
 	return data_row(m->data, m->nodes[node].row);
 }
 
+size_t top_metric(const struct top_model *m, size_t node)
+{
+	while (node != TOP_NONE && m->nodes[node].parent != TOP_NONE)
+		node = m->nodes[node].parent;
+	return node;
+}
+
 const struct uncore_distribution *top_distribution(const struct top_model *m, size_t node)
 {
 	return top_row(m, node) && !m->data->ago

@@ -45,6 +45,9 @@ void top_arrange(struct top_model *m);
 /* The row of a node; NULL: it is a device, or TOP_NONE. */
 const struct uncore_row *top_row(const struct top_model *m, size_t node);
 
+/* The metric or event that a node is below, or is; TOP_NONE for TOP_NONE. */
+size_t top_metric(const struct top_model *m, size_t node);
+
 /* The distribution of a node's short samples; NULL: there are none. */
 const struct uncore_distribution *top_distribution(const struct top_model *m, size_t node);
 
