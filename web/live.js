@@ -21,12 +21,9 @@ const live = ((page, map) => {
 			`width="${(Math.min(Math.max(share, 0), 1) * 100).toFixed(1)}" height="4"/></svg> <small>${(share * 100).toFixed(0)} %</small></span>`;
 	}
 
-	const nameButton = (row) => `<button class="explain" aria-haspopup="dialog" data-name="${text(row.name)}" data-family="${text(row.family)}" ` +
-		`aria-label="Explain ${text(row.name)}">${text(row.name).replace(/\./g, ".<wbr>")}</button>`;
-
 	// Of rows that only the map needs there are no lines.
 	function tableOf(rows) {
-		const lines = rows.map((row, i) => row.extra ? "" : `<tr data-line="${i}"><th scope="row">${nameButton(row)}</th>` +
+		const lines = rows.map((row, i) => row.extra ? "" : `<tr data-line="${i}"><th scope="row">${page.explainButton(row, page.broken(row.name))}</th>` +
 			`<td><button class="go" data-place="m${i}" aria-label="Chart of ${text(row.name)}, ${text(label(row))}">${text(label(row))}</button></td>` +
 			`<td data-row="${i}">${valueMarkup(row)}</td><td>${shareMarkup(row)}</td></tr>`);
 		return `<div class="wide" tabindex="0" role="region" aria-label="All metrics"><table><caption>All metrics</caption><tr><th scope="col">Metric</th>` +

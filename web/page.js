@@ -456,16 +456,18 @@ const page = (() => {
 		return out;
 	}
 
+	// A button that explains a metric. Names can be broken after each dot.
+	const broken = (name) => text(name).replace(/\./g, ".<wbr>");
+	const explainButton = (row, name) => `<button class="explain" aria-haspopup="dialog" aria-label="Explain ${text(row.name)}" ` +
+		`data-name="${text(row.name)}" data-family="${text(row.family)}">${name}</button>`;
+
 	// Chart, legend and notes of a metric, or of the rows of a place with their `title`. With `view.explain` its name is a button.
 	function metric(rows, intervals, width, view, title) {
 		const [first] = rows, place = rows.length < 2 && label(first) !== "all" ? label(first) : "";
-		const name = text(first.name).replace(/\./g, ".<wbr>");
-		const heading = view?.explain ? `<button class="explain" aria-haspopup="dialog" aria-label="Explain ${text(first.name)}" ` +
-			`data-name="${text(first.name)}" data-family="${text(first.family)}">${name}</button>` : name;
+		const heading = view?.explain ? explainButton(first, broken(first.name)) : broken(first.name);
 		const names = [...new Set(rows.map((row) => row.name))].map((each) => `<code>${text(each)}</code>`).join(" ");
 		return `<h2>${title ? text(title) : `${heading} <small>${text(place)}</small>`}</h2>` +
-			(title ? `<p class="names">${view?.explain ? rows.filter((row) => !row.made).map((row) => `<button class="explain" aria-haspopup="dialog" aria-label="Explain ${text(row.name)}" ` +
-				`data-name="${text(row.name)}" data-family="${text(row.family)}">${text(row.name)}</button>`).join(" ") : names}</p>` : "") +
+			(title ? `<p class="names">${view?.explain ? rows.filter((row) => !row.made).map((row) => explainButton(row, text(row.name))).join(" ") : names}</p>` : "") +
 			(intervals.length > 1 || view?.explain ? chart(rows, intervals, width, view) : "") + histogram(rows, width);
 	}
 
@@ -879,7 +881,7 @@ const page = (() => {
 		}).observe(charts);
 	}
 
-	return {hooks, ranges, harmless, csv, busiest, part, start, begin, add, charts, collect, span, zoomed, metric, chart, histogram, joined, readout, samples, machine, tree,
+	return {hooks, ranges, harmless, broken, explainButton, csv, busiest, part, start, begin, add, charts, collect, span, zoomed, metric, chart, histogram, joined, readout, samples, machine, tree,
 		findings, follow, tableOf, group, names, label, reasons, text, finite, human, timeOfDay, reduce};
 })();
 if (typeof document === "object")
