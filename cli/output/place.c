@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "output/place.h"
 
-#include <string.h>
 
 #include "base/cli.h"
 
@@ -99,16 +98,11 @@ bool out_is_everywhere(const struct uncore_row_place *place)
 /* The word in front of the number of a channel. */
 static const char *channel_word(const struct uncore_pmu *pmu)
 {
-	static const char *const words[][2] = {
-		{"channel", "channel"},
-		{"subchannel", "sub-channel"},
-		{"controller", "controller"},
-	};
+	const char *kind = uncore_pmu_place(pmu);
 
-	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
-		if (cli_same(uncore_pmu_place(pmu), words[i][0]))
-			return words[i][1];
-	return uncore_pmu_instance(pmu);
+	if (cli_same(kind, "channel") || cli_same(kind, "controller"))
+		return kind;
+	return cli_same(kind, "subchannel") ? "sub-channel" : uncore_pmu_instance(pmu);
 }
 
 void out_place(struct buffer *to, const struct uncore_row_place *place)

@@ -220,24 +220,14 @@ void canvas_plot(struct top_canvas *c, const struct canvas_area *area, const flo
 
 static void put_utf8(struct buffer *to, wchar_t character)
 {
+	static const unsigned begins[] = {0, 0xc0, 0xe0, 0xf0};
 	unsigned code = (unsigned)character;
+	unsigned more = code < 0x80 ? 0 : code < 0x800 ? 1 : code < 0x10000 ? 2 : 3;
+	char *at = buffer_more(to, more + 1);
 
-	if (code < 0x80) {
-		buffer_add(to, &(char){(char)code}, 1);
-	} else if (code < 0x800) {
-		buffer_add(to, (char[]){(char)(0xc0 | code >> 6), (char)(0x80 | (code & 0x3f))}, 2);
-	} else if (code < 0x10000) {
-		buffer_add(to,
-			   (char[]){(char)(0xe0 | code >> 12), (char)(0x80 | (code >> 6 & 0x3f)),
-				    (char)(0x80 | (code & 0x3f))},
-			   3);
-	} else {
-		buffer_add(to,
-			   (char[]){(char)(0xf0 | code >> 18), (char)(0x80 | (code >> 12 & 0x3f)),
-				    (char)(0x80 | (code >> 6 & 0x3f)),
-				    (char)(0x80 | (code & 0x3f))},
-			   4);
-	}
+	*at++ = (char)(begins[more] | code >> (6 * more));
+	while (more--)
+		*at++ = (char)(0x80 | ((code >> (6 * more)) & 0x3f));
 }
 
 void canvas_save(const struct top_canvas *c, struct buffer *to)
