@@ -2,7 +2,6 @@
 /* From queries to a planned monitor. */
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/buffer.h"

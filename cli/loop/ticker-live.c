@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Intervals of the clock, and all that may end or interrupt them: signals, the command that is
  * counted, --timeout, --control. */
-#include <errno.h>
 #include <poll.h>
-#include <string.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 

@@ -2,7 +2,6 @@
 /* Text of `pcie --check PORT`: which PMU counts a root port, by what moves while its device copies
  * data. It is no struct view, since the sum of a line decides whether there is one. */
 #include <math.h>
-#include <stdlib.h>
 
 #include "base/cli.h"
 #include "output/output.h"

@@ -3,7 +3,6 @@
  * themselves, as a table, and as fields of the port's records. It is no struct view, since a line
  * has rows of several places. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/cli.h"

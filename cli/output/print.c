@@ -3,7 +3,6 @@
 #include "output/print.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/replay.h"

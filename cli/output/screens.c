@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The output of `uncore` alone: a table for each view, the busiest places first. */
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -4,7 +4,6 @@
 #include "output/view.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/cli.h"

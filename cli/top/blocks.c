@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Screens that are made of views: a block for each, with a line for each place. */
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -4,7 +4,6 @@
 #include <ctype.h>
 #include <math.h>
 #include <stdarg.h>
-#include <stdlib.h>
 
 #include "base/cli.h"
 

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The graph of one line: what arrives, what leaves and both, scaled to the ceiling. */
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 #include "base/cli.h"
 #include "top/view.h"

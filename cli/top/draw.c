@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Draws the screen of `uncore top`: titles, a list, a graph, the selected line in words, keys. */
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>

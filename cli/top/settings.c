@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What `uncore top` remembers: lines of NAME VALUE. */
-#include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
