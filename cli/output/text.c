@@ -338,8 +338,8 @@ bool out_has_namesake(const struct out *out, const struct uncore_row *row)
 	for (size_t k = 0; row->query->family && k < out->row_count; k++) {
 		const struct uncore_row *other = out->rows[k].row;
 
-		if (other->query->family && !out_same_query(other, row) &&
-		    strcmp(other->query->name, row->query->name) == 0)
+		if (other->query->family && strcmp(other->query->name, row->query->name) == 0 &&
+		    strcmp(other->query->family, row->query->family) != 0)
 			return true;
 	}
 	return false;
