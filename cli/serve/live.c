@@ -103,6 +103,13 @@ static void replace(struct event **e, struct event *by)
 	*e = by;
 }
 
+/* A new reference to `now`, which is the reader's latest one of its kind from now on. */
+static struct event *give(struct event **latest, struct event *now)
+{
+	replace(latest, use(now));
+	return use(now);
+}
+
 /* ---- adding ---- */
 
 struct live *live_new(struct uncore *machine, bool whole)
@@ -283,30 +290,24 @@ static void end_window(struct live *l, bool watched)
 	pthread_mutex_unlock(&l->lock);
 }
 
-void live_add(struct live *l, const struct uncore_sample *sample, uint64_t missed)
+void live_add(struct live *l, const struct frame *f, uint64_t missed)
 {
-	size_t count = uncore_sample_count(sample);
-	uint64_t begin_ns = uncore_sample_begin_ns(sample), end_ns = uncore_sample_end_ns(sample);
 	bool watched;
 
 	l->out.row_count = 0;
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; i < f->row_count; i++)
 		out_row(&l->out,
-			(struct out_row){.sample = sample,
-					 .index = i,
-					 .row = uncore_sample_row(sample, i),
-					 .distribution = uncore_sample_distribution(sample, i),
+			(struct out_row){.row = uncore_sample_row(f->sample, i),
+					 .distribution = uncore_sample_distribution(f->sample, i),
 					 .spread = NAN});
-	if (!l->start || l->row_count != count)
-		begin(l, sample);
+	if (!l->start || l->row_count != f->row_count)
+		begin(l, f->sample);
 	/* If the machine was restarted during a recording, its clock began again. */
-	if (begin_ns < l->begin_ns)
-		l->begin_ns = begin_ns;
-	l->out.frame = (struct frame){.time = (double)(end_ns - l->begin_ns) / 1e9,
-				      .window = (double)(end_ns - begin_ns) / 1e9,
-				      .wall_ns = uncore_sample_end_wall_ns(sample),
-				      .monotonic_ns = end_ns,
-				      .missed = missed};
+	if (uncore_sample_begin_ns(f->sample) < l->begin_ns)
+		l->begin_ns = uncore_sample_begin_ns(f->sample);
+	l->out.frame = *f;
+	l->out.frame.time = (double)(f->monotonic_ns - l->begin_ns) / 1e9;
+	l->out.frame.missed = missed;
 	windows_add(l->next, &l->out);
 	pthread_mutex_lock(&l->lock);
 	watched = l->readers;
@@ -392,26 +393,20 @@ static struct event *next_event(struct live *l, struct live_reader *r)
 	if (r->start != l->start) {
 		if (r->start) /* the rows have changed, and the numbers begin again */
 			r->number = 0;
-		replace(&r->start, use(l->start));
-		return use(l->start);
+		return give(&r->start, l->start);
 	}
-	if (r->choices != l->choices) {
-		replace(&r->choices, use(l->choices));
-		return use(l->choices);
-	}
+	if (r->choices != l->choices)
+		return give(&r->choices, l->choices);
 	if (r->number < l->first)
 		r->number = l->first;
 	if (r->number >= l->first + l->count) {
 		if (!l->distributions || r->distributions == l->distributions)
 			return NULL;
-		replace(&r->distributions, use(l->distributions));
-		return use(l->distributions);
+		return give(&r->distributions, l->distributions);
 	}
 	w = &l->windows[r->number - l->first];
-	if (r->quality != w->quality) {
-		replace(&r->quality, use(w->quality));
-		return use(w->quality);
-	}
+	if (r->quality != w->quality)
+		return give(&r->quality, w->quality);
 	r->number++;
 	return use(w->values);
 }

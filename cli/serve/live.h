@@ -20,7 +20,7 @@ struct live *live_new(struct uncore *machine, bool whole);
 void live_free(struct live *l);
 
 /* Adds an interval, which has the counts of `missed` further ones. */
-void live_add(struct live *l, const struct uncore_sample *sample, uint64_t missed);
+void live_add(struct live *l, const struct frame *f, uint64_t missed);
 void live_add_short_sample(struct live *l, const struct uncore_monitor *m);
 /* Call when further intervals have the rows of another plan: readers begin anew with them. */
 void live_change_plan(struct live *l);

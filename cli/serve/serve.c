@@ -244,7 +244,6 @@ static void update_links(struct serve *s, uint64_t now_ns)
 static int add_window(void *context, const struct frame *f)
 {
 	struct serve *s = context;
-	const struct uncore_sample *sample = f->sample;
 	/* In a simulation only readings advance the time. */
 	bool real = f->monotonic_ns != f->wall_ns;
 	bool first = !s->series.intervals;
@@ -252,18 +251,18 @@ static int add_window(void *context, const struct frame *f)
 	int status;
 
 	if (s->cli->replay) {
-		live_add(s->live, sample, f->missed);
+		live_add(s->live, f, f->missed);
 		return CLI_OK;
 	}
 	status = serve_who_take(&s->who);
 	if (status)
 		return status;
-	series_add(&s->series, s->cli->u, sample, real ? s->o.request.when.interval_ns : 0);
+	series_add(&s->series, s->cli->u, f->sample, real ? s->o.request.when.interval_ns : 0);
 	update_links(s, f->monotonic_ns);
 	publish(s);
 	if (s->http) {
 		live_add_short_sample(s->live, s->monitor);
-		live_add(s->live, sample, s->series.missed - missed);
+		live_add(s->live, f, s->series.missed - missed);
 		http_wake(s->http);
 	}
 	push(s, false);
