@@ -297,7 +297,7 @@ void live_add(struct live *l, const struct frame *f, uint64_t missed)
 	l->out.row_count = 0;
 	for (size_t i = 0; i < f->row_count; i++)
 		out_row(&l->out,
-			(struct out_row){.row = uncore_sample_row(f->sample, i),
+			(struct out_row){.row = frame_row(f, i),
 					 .distribution = uncore_sample_distribution(f->sample, i),
 					 .spread = NAN});
 	if (!l->start || l->row_count != f->row_count)

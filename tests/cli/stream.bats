@@ -165,6 +165,21 @@ compare() {
 	stop INT
 }
 
+@test "a recording with as-recorded: the values of then" {
+	local value
+
+	[[ $("$UNCORE" --help) == *' record '* ]] || skip 'built without SQLite'
+	mkdir data
+	sed 's/cas_rd \* 64 \/ seconds/cas_rd * 32 \/ seconds/' "$UNCORE_SOURCE_ROOT/data/intel-imc.yaml" >data/intel-imc.yaml
+	"$UNCORE" --data data --source "$SIM_SPR" record -o recording -I 1s --interval-count 1 --per-socket -M memory.read.bandwidth
+	serve --source replay:recording,as-recorded serve --listen unix:socket -I 1s --per-socket -M memory.read.bandwidth
+	scrape stream "$address" 99 >events
+	value=$("$UNCORE" --data data --source replay:recording stat -j -I 1s --per-socket -M memory.read.bandwidth | jq -s 'map(select(.socket == 0)) | first.value')
+	jq -se --argjson value "$value" '(first.data.rows | map(.socket) | index(0)) as $i |
+		map(select(.event == "window")) | length == 1 and ((first.data.values[$i] / $value - 1) | fabs < 1e-5)' events
+	stop TERM
+}
+
 @test "the server ends while clients send requests" {
 	for _ in 1 2 3 4 5; do
 		serve --source "$SIM_T410" serve --listen unix:socket -I 50ms
