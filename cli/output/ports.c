@@ -447,7 +447,6 @@ const struct view ports_view = {
 	.columns = {{NULL, 0}, {"LINK", 0}, {"OF LINK", 0}},
 	.make = make_column,
 	.title = title_of_places,
-	.none = "n/a",
 	.order = order,
 	.end = put_end,
 	.sum = put_sum,

@@ -132,7 +132,7 @@ static void put_lines(struct out *out, const struct view_line *lines, size_t cou
 			if (row)
 				(v->value ? v->value : out_value)(t, row);
 			else
-				table_cell(t, "%s", v->none ? v->none : "");
+				table_cell(t, "n/a");
 		}
 		if (v->end)
 			v->end(out, &lines[i]);

@@ -47,7 +47,6 @@ struct view {
 	const char *(*title)(const struct out *out); /* of the first column; NULL: in `columns` */
 	/* Prints a value; NULL: out_value(). */
 	void (*value)(struct table *t, const struct uncore_row *row);
-	const char *none; /* in a cell without a row */
 	/* Sorts and hides lines. */
 	void (*order)(const struct out *out, struct view_line *lines, size_t count);
 	/* Prints the last cell, and ends the row. */

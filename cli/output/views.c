@@ -55,7 +55,6 @@ const struct view ddio_view = {
 		    {"MEMORY", TABLE_RIGHT | TABLE_TIME}},
 	.metrics = {"bandwidth", "hit.bandwidth", "miss.bandwidth", "hit.ratio", "miss.ratio"},
 	.part = llc_part,
-	.none = "n/a",
 	.legend = ddio_legend,
 };
 
@@ -104,5 +103,4 @@ const struct view groups_view = {
 	.columns = {{"GROUP", 0}, {"CACHE", 0}},
 	.make = make_column,
 	.value = put_traffic,
-	.none = "n/a",
 };
