@@ -119,11 +119,8 @@ static void put_line(const struct window *w, struct table *t, const struct scree
 			out_value(t, cells[k]);
 	}
 	total = cells[UNCORE_COLUMN_TOTAL];
-	if (w->out->setup.command)
-		out_amount(w->out, t, cells[total ? UNCORE_COLUMN_TOTAL : UNCORE_COLUMN_IN],
-			   cells[total ? UNCORE_COLUMN_TOTAL : UNCORE_COLUMN_OUT]);
-	else
-		table_cell(t, "%s", "");
+	out_amount(w->out, t, cells[total ? UNCORE_COLUMN_TOTAL : UNCORE_COLUMN_IN],
+		   cells[total ? UNCORE_COLUMN_TOTAL : UNCORE_COLUMN_OUT]);
 	table_end_row(t, line->kind >= SCREEN_PORT && *line->detail ? line->detail : NULL);
 }
 

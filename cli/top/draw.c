@@ -305,22 +305,17 @@ static void put_quality(struct buffer *to, const struct top_view *v)
 {
 	const struct screen *s = &v->data.screen;
 	enum uncore_quality worst = UNCORE_MEASURED;
-	size_t count = 0, with = 0;
+	size_t count = 0, with = s->count ? s->count : v->data.count;
 	const char *reason;
 
-	for (size_t i = 0; i < s->count; i++) {
-		enum uncore_quality quality = screen_quality(&s->lines[i], &v->data.rows, &reason);
+	for (size_t i = 0; i < with; i++) {
+		enum uncore_quality quality =
+			s->count ? screen_quality(&s->lines[i], &v->data.rows, &reason)
+				 : data_row(&v->data, i)->quality;
 
 		count += quality > UNCORE_MEASURED;
 		worst = quality > worst ? quality : worst;
 	}
-	for (size_t i = 0; !s->count && i < v->data.count; i++) {
-		enum uncore_quality quality = data_row(&v->data, i)->quality;
-
-		count += quality > UNCORE_MEASURED;
-		worst = quality > worst ? quality : worst;
-	}
-	with = s->count ? s->count : v->data.count;
 	if (worst == UNCORE_MEASURED)
 		buffer_puts(to, "all measured");
 	else

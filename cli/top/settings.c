@@ -50,9 +50,7 @@ static size_t number_of(const char *const *words, const char *word, size_t other
 static void take_line(struct top_view *v, const char *name, const char *value)
 {
 	if (strcmp(name, "screen") == 0) {
-		for (size_t i = 0; i < v->screens.count; i++)
-			if (strcmp(v->screens.names[i], value) == 0)
-				v->screen = i;
+		v->screen = number_of(v->screens.names, value, v->screen);
 	} else if (strcmp(name, "sort") == 0) {
 		v->sort = (enum top_sort)number_of(sorts, value, v->sort);
 	} else if (strcmp(name, "idle") == 0) {

@@ -221,9 +221,8 @@ static void open_line(struct top_view *v)
 	if (v->line >= v->data.screen.count)
 		return;
 	screen = uncore_view_screen(v->data.screen.lines[v->line].view);
-	for (size_t i = 1; v->screen == TOP_OVERVIEW && i < v->screens.count; i++)
-		if (strcmp(v->screens.names[i], screen) == 0)
-			go_to(v, i);
+	if (v->screen == TOP_OVERVIEW)
+		go_to(v, cli_word(v->screens.names, screen));
 }
 
 static void sort_next(struct top_view *v)
@@ -559,11 +558,9 @@ static size_t screen_of_preset(const struct top_view *v)
 	const char *name =
 		uncore_sample_count(v->data.sample) ? data_row(&v->data, 0)->query->name : "";
 	const struct uncore_view *view = cli_view_cell(v->data.machine, name).view;
+	size_t screen = view ? cli_word(v->screens.names, uncore_view_screen(view)) : SIZE_MAX;
 
-	for (size_t i = 1; view && i < v->screens.count; i++)
-		if (strcmp(v->screens.names[i], uncore_view_screen(view)) == 0)
-			return i;
-	return v->screens.count - 1;
+	return screen < v->screens.count ? screen : v->screens.count - 1;
 }
 
 /* Whether anything on the screen is counted. */
@@ -639,11 +636,8 @@ static void find_screens(struct top_screens *s, struct uncore *u)
 	s->names[s->count++] = "overview";
 	for (size_t i = 0; i < uncore_view_count(u) && s->count < TOP_SCREENS - 1; i++) {
 		const char *name = uncore_view_screen(uncore_view_at(u, i));
-		bool known = !name;
 
-		for (size_t k = 0; !known && k < s->count; k++)
-			known |= strcmp(s->names[k], name) == 0;
-		if (!known)
+		if (name && !s->names[cli_word(s->names, name)])
 			s->names[s->count++] = name;
 	}
 	s->names[s->count++] = "metrics";
@@ -657,11 +651,8 @@ static void begin(struct top *t)
 	v->tree.filter = v->filter;
 	settings_load(v);
 	t->remembered = v->screen;
-	if (!t->start.screen)
-		return;
-	for (size_t i = 0; i < v->screens.count; i++)
-		if (strcmp(v->screens.names[i], t->start.screen) == 0)
-			v->screen = i;
+	if (t->start.screen)
+		go_to(v, cli_word(v->screens.names, t->start.screen));
 }
 
 int top_run(struct cli *cli, const struct request *request, const struct top_start *start,

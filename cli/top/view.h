@@ -14,8 +14,8 @@
 /* The screens: the overview, those of the catalogue's views, and all metrics as a tree. */
 #define TOP_OVERVIEW 0
 struct top_screens {
-	const char *names[TOP_SCREENS];
-	size_t count; /* the last one has the metrics */
+	const char *names[TOP_SCREENS + 1]; /* end with NULL */
+	size_t count;                       /* the last one has the metrics */
 };
 
 /* A line on a screen that is made of views. */
