@@ -17,11 +17,6 @@ static const char *const columns[UNCORE_COLUMNS] = {"in", "out", "total", "share
 static const char *const kinds[] = {"machine", "socket", "node", "channel",
 				    "port",    "device", "link", "unit"};
 
-const char *screen_kind_name(enum screen_kind kind)
-{
-	return kinds[kind];
-}
-
 /* ---- lines of rows ---- */
 
 /* What is known of a line only while lines are made. */
@@ -29,7 +24,7 @@ struct draft {
 	struct screen_line line;
 	unsigned ranks[UNCORE_TABLE_COLUMNS];
 	const char *metric; /* of its first row */
-	size_t view, at;    /* the number of its view; its number in the screen */
+	size_t at;          /* its number in the screen */
 	const struct draft *above;
 	bool dropped;
 };
@@ -74,15 +69,6 @@ static bool same_line(const struct draft *d, const struct uncore_view *view, int
 	return place->port || p->port ? p->port == place->port : out_same_place(p, place);
 }
 
-static size_t view_number(struct uncore *u, const struct uncore_view *view)
-{
-	size_t i = 0;
-
-	while (uncore_view_at(u, i) != view)
-		i++;
-	return i;
-}
-
 /* The view that shows the metric; NULL: none. */
 static const struct uncore_view *find_view(const struct maker *m, const char *metric,
 					   enum uncore_column *column, unsigned *rank, int *number)
@@ -125,7 +111,6 @@ static void take_row(struct maker *m, size_t i)
 					     .device = row->place->port ? row->place->port
 									: row->place->device},
 				    .metric = row->query->name,
-				    .view = view_number(m->u, view),
 				    .at = SCREEN_NONE};
 		for (int k = 0; k < UNCORE_TABLE_COLUMNS; k++)
 			d->line.rows[k] = SCREEN_NONE;
@@ -176,7 +161,8 @@ static bool sums_ports(const struct maker *m, const struct draft *d)
 		extra |= d->line.rows[k] != SCREEN_NONE &&
 			 m->rows->at(m->rows->context, d->line.rows[k])->extra;
 	for (size_t i = 0; extra && i < m->count; i++)
-		ports |= m->drafts[i].view == d->view && m->drafts[i].line.kind == SCREEN_PORT;
+		ports |= m->drafts[i].line.view == d->line.view &&
+			 m->drafts[i].line.kind == SCREEN_PORT;
 	return ports;
 }
 
@@ -187,7 +173,7 @@ static size_t siblings(const struct maker *m, const struct draft *d, enum screen
 	size_t count = 0;
 
 	for (size_t i = 0; i < m->count; i++)
-		count += !m->drafts[i].dropped && m->drafts[i].view == d->view &&
+		count += !m->drafts[i].dropped && m->drafts[i].line.view == d->line.view &&
 			 m->drafts[i].line.kind == kind &&
 			 m->drafts[i].line.place->socket == d->line.place->socket &&
 			 m->drafts[i].line.number == d->line.number &&
@@ -214,7 +200,7 @@ static bool has_devices(const struct maker *m, const struct draft *d)
 static bool has_kind(const struct maker *m, const struct draft *d, enum screen_kind kind)
 {
 	for (size_t i = 0; i < m->count; i++)
-		if (m->drafts[i].view == d->view && m->drafts[i].line.kind == kind &&
+		if (m->drafts[i].line.view == d->line.view && m->drafts[i].line.kind == kind &&
 		    m->drafts[i].line.number == d->line.number)
 			return true;
 	return false;
@@ -247,7 +233,7 @@ static int rank_above(const struct draft *above, const struct draft *d)
 {
 	const struct uncore_row_place *p = above->line.place, *q = d->line.place;
 
-	if (above->dropped || above->view != d->view || above == d ||
+	if (above->dropped || above->line.view != d->line.view || above == d ||
 	    (above->line.number >= 0 && above->line.number != d->line.number))
 		return 0;
 	switch (above->line.kind) {
@@ -412,12 +398,13 @@ static void put_label(struct maker *m, struct draft *d, const struct draft *abov
 
 /* ---- the screen ---- */
 
-static void add_lines(struct screen *s, struct maker *m, size_t view, const struct draft *above)
+static void add_lines(struct screen *s, struct maker *m, const struct uncore_view *view,
+		      const struct draft *above)
 {
 	for (size_t i = 0; i < m->count; i++) {
 		struct draft *d = &m->drafts[i];
 
-		if (d->dropped || d->view != view || d->above != above)
+		if (d->dropped || d->line.view != view || d->above != above)
 			continue;
 		put_label(m, d, above);
 		d->line.parent = above ? above->at : SCREEN_NONE;
@@ -432,7 +419,7 @@ void screen_make(struct screen *s, struct uncore *u, const struct screen_rows *r
 {
 	struct maker m = {.u = u, .rows = rows};
 
-	*s = (struct screen){.row_count = rows->count};
+	*s = (struct screen){0};
 	for (size_t i = 0; i < rows->count; i++)
 		take_row(&m, i);
 	/* Units without traffic have only a part of a latency or of a share. */
@@ -445,7 +432,7 @@ void screen_make(struct screen *s, struct uncore *u, const struct screen_rows *r
 		m.drafts[i].above = m.drafts[i].dropped ? NULL : find_above(&m, &m.drafts[i]);
 	s->lines = cli_realloc(NULL, m.count + 1, sizeof(*s->lines));
 	for (size_t i = 0; i < uncore_view_count(u); i++)
-		add_lines(s, &m, i, NULL);
+		add_lines(s, &m, uncore_view_at(u, i), NULL);
 	free(m.drafts);
 }
 
@@ -677,7 +664,7 @@ static json_t *line_object(const struct screen_line *line, size_t view)
 	json_t *rows = json_object();
 	const struct field fields[] = {
 		{"view", value_count(view)},
-		{"kind", value_text(screen_kind_name(line->kind))},
+		{"kind", value_text(kinds[line->kind])},
 		{"parent", line->parent == SCREEN_NONE ? value_none() : value_count(line->parent)},
 		{"label", value_text(line->label)},
 		{"detail", value_text(line->detail)},

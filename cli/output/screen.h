@@ -41,7 +41,6 @@ struct screen_line {
 struct screen {
 	struct screen_line *lines; /* grouped by view, each line after its parent */
 	size_t count;
-	size_t row_count;
 };
 
 /* A row by its number in the present interval. */
@@ -92,8 +91,6 @@ size_t screen_hottest(const struct screen *s, const struct screen_rows *rows);
 void screen_sort(const struct screen *s, const struct screen_rows *rows, size_t *lines,
 		 size_t count);
 
-/* "machine", "socket", ... */
-const char *screen_kind_name(enum screen_kind kind);
 /* The views and lines as a document for the pages: uncore-serve(8), SCREEN. NULL: out of
  * memory. */
 json_t *screen_document(const struct screen *s);
