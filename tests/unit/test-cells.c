@@ -93,6 +93,9 @@ static void print_and_compare(struct out *out, size_t row, const struct field *f
 static void any_record_is_the_same(void **state)
 {
 	static const char *const names[] = {"a", "b", "c", "d", "e", "f", "g", "h", "i"};
+	static const struct uncore_row_query queries[2];
+	static const struct uncore_row_place places[2];
+	struct uncore_row shown[ROWS] = {{0}};
 	struct out_row rows[ROWS] = {{0}};
 	struct out out = {.rows = rows, .row_count = ROWS};
 	struct field fields[ROWS][FIELDS + 1] = {{{0}}};
@@ -102,8 +105,15 @@ static void any_record_is_the_same(void **state)
 	for (int i = 0; i < INTERVALS; i++)
 		for (size_t row = 0; row < ROWS; row++) {
 			size_t count = i % 10 ? FIELDS : 1 + next(FIELDS);
+			size_t query = next(5) / 4, place = next(5) / 4;
 
-			for (size_t k = 0; k < FIELDS; k++) {
+			shown[row] = (struct uncore_row){.query = &queries[query],
+							 .place = &places[place]};
+			rows[row].row = &shown[row];
+			/* Only another query or place gives it another value. */
+			fields[row][0] = (struct field){
+				names[0], value_fixed(value_count(2 * query + place))};
+			for (size_t k = 1; k < FIELDS; k++) {
 				if (next(3) == 0)
 					fields[row][k].value = any_value(texts[row][k]);
 				fields[row][k].name = k < count ? names[k] : NULL;
@@ -116,7 +126,8 @@ static void any_record_is_the_same(void **state)
 /* A cell of another name at the same place is another cell. */
 static void names_matter(void **state)
 {
-	struct out_row row = {0};
+	static const struct uncore_row shown;
+	struct out_row row = {.row = &shown};
 	struct out out = {.rows = &row, .row_count = 1};
 
 	(void)state;
@@ -127,7 +138,8 @@ static void names_matter(void **state)
 
 static void what_has_not_changed_is_not_made(void **state)
 {
-	struct out_row rows[2] = {{0}};
+	static const struct uncore_row shown;
+	struct out_row rows[2] = {{.row = &shown}, {.row = &shown}};
 	struct buffer text = {0};
 	struct out out = {.rows = rows, .row_count = 2, .to = &text};
 
