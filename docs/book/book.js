@@ -8,20 +8,28 @@ const article = document.querySelector("article");
 const field = form.querySelector("input");
 const MOST = 40;
 
-// Each word must be in the heading or in the text. Headings count most, then how often the words occur.
-function score(entry, words) {
-	const [, page, heading, text] = entry;
-	const title = `${page} ${heading}`.toLowerCase(), body = text.toLowerCase();
-	let sum = 0;
+let sections = []; // of the index, in small letters
 
-	for (const word of words) {
-		const times = body.split(word).length - 1;
+// What is around the words of a sentence that was pasted is no part of them.
+function wordsOf(query) {
+	return query.toLowerCase().split(/\s+/).map((word) => word.replace(/^["'“”‘’(]+|["'“”‘’).,:;?!]+$/g, "")).filter(Boolean);
+}
 
-		if (!times && !title.includes(word))
-			return 0;
-		sum += Math.min(times, 5) + (heading.toLowerCase().includes(word) ? 30 : title.includes(word) ? 12 : 0);
+// The sections that have all words, or much of what the best one has; the best first. Words and pairs of neighbours count,
+// rare ones more: of a message's names and numbers most are nowhere. Headings count twice, and long sections less.
+function search(words) {
+	const scores = new Map();
+
+	for (const term of new Set([...words, ...words.slice(1).map((word, i) => `${words[i]} ${word}`)])) {
+		const having = sections.filter(({all}) => all.includes(term));
+		const rare = Math.log(1 + sections.length / having.length) * (term.includes(" ") ? 2 : 1);
+
+		for (const section of having)
+			scores.set(section, (scores.get(section) || 0) + (section.heading.includes(term) ? 2 : 1) * rare / section.length);
 	}
-	return sum + (body.includes(words.join(" ")) ? 8 : 0);
+	const best = Math.max(...scores.values());
+	return [...scores].map(([section, score]) => ({...section, score, complete: words.every((word) => section.all.includes(word))}))
+		.filter(({score, complete}) => complete || score >= best / 3).sort((a, b) => b.score - a.score);
 }
 
 function element(name, text, ...children) {
@@ -50,17 +58,15 @@ function excerpt(text, words) {
 }
 
 function show() {
-	const words = field.value.toLowerCase().split(/\s+/).filter(Boolean);
-	const index = window.searchIndex || [];
-	const hits = words.length ? index.map((entry) => [score(entry, words), entry]).filter(([sum]) => sum) : [];
+	const words = wordsOf(field.value), hits = search(words);
+	const some = hits.length && !hits.some(({complete}) => complete) ? "some of " : "";
 
 	article.hidden = found.hidden = !words.length;
 	article.hidden = Boolean(words.length);
 	if (!words.length)
 		return;
-	hits.sort((a, b) => b[0] - a[0]);
-	found.replaceChildren(element("h1", `${hits.length} place${hits.length === 1 ? "" : "s"} with “${words.join(" ")}”`),
-		element("ol", "", ...hits.slice(0, MOST).map(([, [url, page, heading, text]]) => {
+	found.replaceChildren(element("h1", `${hits.length} place${hits.length === 1 ? "" : "s"} with ${some}“${words.join(" ")}”`),
+		element("ol", "", ...hits.slice(0, MOST).map(({entry: [url, page, heading, text]}) => {
 			const link = element("a", heading === page ? page : `${page}: ${heading}`);
 
 			link.href = url;
@@ -76,7 +82,14 @@ function load() {
 
 	script.id = "index";
 	script.src = "search-index.js";
-	script.addEventListener("load", show);
+	script.addEventListener("load", () => {
+		sections = window.searchIndex.map((entry) => {
+			const [, page, heading, text] = entry;
+
+			return {entry, heading: heading.toLowerCase(), all: `${page}\n${heading}\n${text}`.toLowerCase(), length: Math.log(500 + text.length)};
+		});
+		show();
+	});
 	document.head.append(script);
 }
 

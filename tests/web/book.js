@@ -73,11 +73,40 @@ async function complete(page, what) {
 		await complete(page, "search");
 		if (shots)
 			await page.screenshot({path: path.join(shots, "search.png")});
-		await page.fill("#search input", "no such word 4711");
+		await page.fill("#search input", "nowhere4711");
 		assert(!await page.locator("#found li").count(), "it finds what is not there");
 		await page.fill("#search input", "uncore-stat(1) TIME");
 		await page.keyboard.press("Enter");
 		await page.waitForURL(/uncore-stat\.1\.html/);
+		await page.close();
+	});
+	await test("each reason, as it is printed, leads to its explanation", async () => {
+		const page = await open("index.html", 1280, "light");
+		const placesOf = async (query) => {
+			await page.fill("#search input", query);
+			return page.evaluate(() => Array.from(document.querySelectorAll("#found a"), (link) => link.getAttribute("href")));
+		};
+		const missed = [];
+		let section = "", reasons = 0;
+
+		await page.focus("#search input");
+		await page.waitForSelector("#index", {state: "attached"});
+		for (const line of fs.readFileSync(path.join(__dirname, "../../man/uncore-reasons.7.scd"), "utf8").split("\n")) {
+			const [, reason] = line.match(/^\*(.+)\*$/) || [];
+
+			section = line.startsWith("## ") ? line.slice(3) : section;
+			if (!reason || !section)
+				continue;
+			const places = await placesOf(reason.replaceAll("\\", "").replaceAll("...", "uncore_imc_3/cas_rd/"));
+
+			reasons++;
+			if (!places.slice(0, 3).includes(`uncore-reasons.7.html#${section}`))
+				missed.push(`${reason}: ${places.slice(0, 3)}`);
+		}
+		const asked = (await placesOf("Why is this row suspect?")).slice(0, 3);
+
+		assert(asked.some((place) => place.startsWith("uncore-reasons.7.html")), `why is this row suspect: ${asked}`);
+		assert(reasons > 100 && !missed.length, `${missed.length} of ${reasons}:\n${missed.join("\n")}`);
 		await page.close();
 	});
 	await test("without JavaScript", async () => {
