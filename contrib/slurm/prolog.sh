@@ -9,6 +9,8 @@ file=$directory/$SLURM_JOB_ID.uncore
 control=$directory/$SLURM_JOB_ID.control
 
 mkdir -p "$directory" || exit 0
+# A recording tells what the job does: root and the group of the job may read it.
+umask 027
 # Through it the user of the job marks phases: echo "mark TEXT" >FIFO
 [ -p "$control" ] || mkfifo -m 0600 "$control" || exit 0
 chown "${SLURM_JOB_UID:-0}" "$control"
@@ -16,7 +18,7 @@ chown "${SLURM_JOB_UID:-0}" "$control"
 # slurmd ends the process group of the prolog with it: the recorder has a session of its own. A job that was requeued
 # adds to its recording. Options are words.
 # shellcheck disable=SC2086
-setsid uncore record -o "$file" --append --rotate-size 1GB --keep 4 --control "fifo:$control" \
+setpriv --regid "${SLURM_JOB_GID:-0}" --keep-groups setsid uncore record -o "$file" --append --rotate-size 1GB --keep 4 --control "fifo:$control" \
 	${UNCORE_OPTIONS:--I 1s} </dev/null >"$file.log" 2>&1 &
 pid=$!
 echo "$pid" >"$file.pid"

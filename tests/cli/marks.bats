@@ -301,11 +301,12 @@ near() {
 }
 
 @test "Slurm's prolog and epilog record a job" {
-	local scripts=$UNCORE_SOURCE_ROOT/contrib/slurm
+	local scripts=$UNCORE_SOURCE_ROOT/contrib/slurm group
 
 	mkdir bin
 	ln -s "$UNCORE" bin/uncore
-	export PATH=$PWD/bin:$PATH SLURM_JOB_ID=17 SLURM_JOB_UID=$UID UNCORE_RECORDINGS=$PWD/jobs
+	[ "$UID" -eq 0 ] && group=65534 || group=$(id -g)
+	export PATH=$PWD/bin:$PATH SLURM_JOB_ID=17 SLURM_JOB_UID=$UID SLURM_JOB_GID=$group UNCORE_RECORDINGS=$PWD/jobs
 	export UNCORE_OPTIONS="-I 20ms --source sim:spr mem"
 	"$scripts/prolog.sh" 8>&- 7>&-
 	pid=$(cat jobs/17.uncore.pid)
@@ -316,6 +317,7 @@ near() {
 	is jobs/17.uncore 'SELECT end FROM session' complete
 	expect 0 ls jobs
 	[ "$output" = $'17.uncore\n17.uncore.log' ] || fail 'files'
+	[ "$(stat -c '%a %g' jobs/17.uncore)" = "640 $group" ] || fail 'who reads the recording'
 	grep -q 'recorded .* intervals in 1 file' jobs/17.uncore.log
 	# Requeued; and a recorder that ends at once does not hold the job up.
 	"$scripts/prolog.sh" 8>&- 7>&-
