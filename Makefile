@@ -14,7 +14,7 @@ RELEASE := -Dbuildtype=release -Doptimization=2 -Db_sanitize=none -Db_lundef=tru
 STATIC := $(RELEASE) -Dman=disabled -Dpython=disabled -Dserve=disabled -Dotlp=disabled --prefer-static \
 	-Ddefault_library=static -Dc_link_args="-static -s"
 
-.PHONY: all run dev static portable book check test test-slow test-vm nightly nightly-races nightly-vm nightly-portable test-fleet test-image test-page judge clean-room bench lint lint-analyzer format fuzz deb rpm dist release install clean help
+.PHONY: all run dev static portable book check test test-slow test-vm nightly nightly-merge nightly-races nightly-vm nightly-portable test-fleet test-image test-page judge clean-room bench lint lint-analyzer format fuzz deb rpm dist release install clean help
 .PHONY: setup-build setup-book setup-test setup-bench setup-lint setup-fuzz setup-deb setup-rpm setup-release setup-clean-room
 
 all: build/build.ninja ## optimised build: build/uncore
@@ -72,7 +72,7 @@ test-page: all book ## the live page of serve, and the book, in Chromium, with a
 		NODE_PATH=build/page/node_modules node tests/web/page.js build/uncore $(if $(SHOTS),--screenshots $(SHOTS)) && \
 		NODE_PATH=build/page/node_modules node tests/web/book.js build/book $(if $(SHOTS),--screenshots $(SHOTS)); \
 	else \
-		echo "npm gives no packages: the page is not tested" >&2; echo "0 passed, 0 failed, 1 skipped"; \
+		echo "npm gives no packages: the page is not tested" >&2; echo "0 passed, 0 failed, 1 skipped"; [ -z "$(NO_SKIP)" ]; \
 	fi
 
 judge: all ## formulas of perf, PCM and LIKWID, and perf's names of events: docs/judges.md; gets Linux's source
@@ -80,10 +80,13 @@ judge: all ## formulas of perf, PCM and LIKWID, and perf's names of events: docs
 	@UNCORE=build/uncore tests/judge/judge.py
 	@UNCORE=build/uncore tests/judge/names.py
 
-nightly: ## what takes hours: all with sanitizers, analyzer, every virtual machine, a fleet, 10^8 torn readings, judges, clean rooms, the portable command, fuzzing
+nightly: ## what takes hours: .ci/run with sanitizers in all tests, analyzer, every virtual machine, a fleet, 10^8 torn readings, judges, clean rooms, the portable command, fuzzing
 	@commit=$$(tools/release commit) && \
-		UNCORE_SANITIZE=all $(MAKE) -k FUZZ_SECONDS=600 test test-slow lint-analyzer test-page test-fleet test-image judge nightly-races nightly-vm clean-room nightly-portable fuzz && \
+		UNCORE_SANITIZE=all $(MAKE) -k NO_SKIP=yes FUZZ_SECONDS=600 nightly-merge lint-analyzer test-fleet test-image judge nightly-races nightly-vm clean-room nightly-portable fuzz && \
 		tools/release proved "$$commit"
+
+nightly-merge:
+	@.ci/run
 
 nightly-races: build-dev/build.ninja
 	@tools/run-tests build-dev --suite long
