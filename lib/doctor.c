@@ -611,16 +611,8 @@ static int check_memory(struct uncore *u)
 
 /* ---- other programs ---- */
 
-/* Whether a process of this name writes the registers of PMUs itself: Intel's PCM, LIKWID. */
-static bool writes_registers(const char *name)
-{
-	static const char *const begins[] = {"pcm-", "likwid-perf", "likwid-access"};
-	bool writes = strcmp(name, "pcm") == 0 || strcmp(name, "pcm.x") == 0;
-
-	for (size_t i = 0; !writes && i < sizeof(begins) / sizeof(*begins); i++)
-		writes = strncmp(name, begins[i], strlen(begins[i])) == 0;
-	return writes;
-}
+/* Processes that write the registers of PMUs themselves: Intel's PCM, LIKWID. */
+#define WRITERS "pcm pcm.x pcm-* likwid-perf* likwid-access*"
 
 static int check_writers(struct uncore *u)
 {
@@ -639,7 +631,7 @@ static int check_writers(struct uncore *u)
 		if (!unc_is_digit(*number) ||
 		    unc_root_read_line(u->root, UNC_PATH("proc/%s/comm", number), &name) < 0)
 			continue;
-		if (writes_registers(name))
+		if (unc_globs_match(WRITERS, name))
 			unc_text_add(&d.found, "%s%s (process %s)",
 				     d.found.data ? ", " : "running: ", name, number);
 		free(name);

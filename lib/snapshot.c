@@ -225,21 +225,16 @@ static void clean_layouts(const struct uncore *u, struct unc_tree *t)
 	}
 }
 
-/* A file with neither function is left out. */
+/* Files about this process and its user, and names of the machine. */
+#define LEFT_OUT                                                                        \
+	"proc/self* proc/[0-9]* */hostname */serial* *_serial *uuid *asset_tag */wwid " \
+	"*/address"
+
 static const struct {
 	const char *path; /* a glob */
 	void (*clean)(struct unc_entry *e);
 	bool (*keep)(const char *line, size_t len);
 } rules[] = {
-	{"proc/self*", NULL, NULL}, /* this process and its user */
-	{"proc/[0-9]*", NULL, NULL},
-	{"*/hostname", NULL, NULL},
-	{"*/serial*", NULL, NULL},
-	{"*_serial", NULL, NULL},
-	{"*uuid", NULL, NULL},
-	{"*asset_tag", NULL, NULL},
-	{"*/wwid", NULL, NULL},
-	{"*/address", NULL, NULL},
 	{"proc/cpuinfo", clean_cpuinfo, NULL},
 	{"proc/sysinfo", NULL, is_hypervisor},
 	{"*/ibm,partition-name", clean_partition, NULL},
@@ -256,22 +251,21 @@ static void clean(struct unc_tree *t)
 
 	for (size_t i = 0; i < t->count; i++) {
 		struct unc_entry *e = &t->entries[i];
-		bool keep = true;
 
+		if (unc_globs_match(LEFT_OUT, e->path))
+			continue;
 		for (size_t k = 0; k < sizeof(rules) / sizeof(*rules); k++) {
-			if (!unc_glob_matches(rules[k].path, e->path))
+			if (e->kind != UNC_FILE || !unc_glob_matches(rules[k].path, e->path))
 				continue;
-			keep = keep && (rules[k].clean || rules[k].keep);
-			if (keep && e->kind == UNC_FILE && rules[k].clean)
+			if (rules[k].clean)
 				rules[k].clean(e);
-			else if (keep && e->kind == UNC_FILE)
+			else
 				keep_lines(e, rules[k].keep);
 		}
 		hide_address(e->path);
 		if (e->kind == UNC_LINK)
 			hide_address(e->data);
-		if (keep)
-			t->entries[kept++] = *e;
+		t->entries[kept++] = *e;
 	}
 	t->count = kept;
 }
@@ -282,7 +276,6 @@ static void clean(struct unc_tree *t)
  * them. */
 static void read_pmus(const struct unc_root *root, const char *dir, int depth)
 {
-	static const char *const others[] = {"device", "driver", "power", "subsystem", "uevent"};
 	struct unc_names names = {0};
 	char *data;
 	size_t len;
@@ -291,12 +284,10 @@ static void read_pmus(const struct unc_root *root, const char *dir, int depth)
 		return;
 	for (size_t i = 0; i < names.count; i++) {
 		const char *name = names.items[i], *path = UNC_PATH("%s/%s", dir, name);
-		bool other = strncmp(name, "firmware_node", 13) == 0;
 
-		for (size_t k = 0; k < sizeof(others) / sizeof(*others); k++)
-			other = other || strcmp(name, others[k]) == 0;
 		/* At depth 0 the names are PMUs: that of RAPL is "power". */
-		if (depth > 0 && other)
+		if (depth > 0 &&
+		    unc_globs_match("device driver power subsystem uevent firmware_node*", name))
 			continue;
 		if (unc_root_read_bytes(root, path, 1 << 16, &data, &len) == 0)
 			free(data);

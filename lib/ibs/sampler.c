@@ -4,8 +4,7 @@
 
 bool unc_sampler_is(const char *pmu)
 {
-	return strncmp(pmu, "arm_spe_", 8) == 0 || strcmp(pmu, "ibs_op") == 0 ||
-	       strcmp(pmu, "ibs_fetch") == 0;
+	return unc_globs_match("arm_spe_* ibs_op ibs_fetch", pmu);
 }
 
 bool unc_sampler_find(const struct uncore *u, struct unc_sampler *out)
