@@ -77,7 +77,7 @@ static int add_others(void *context, const char *path, const char *name)
 	if (!*name || unc_groups_is_own(g, name))
 		return 0;
 	count = read_tasks(unc_root_open_file(u->root, file, O_RDONLY), &tasks);
-	if (unc_groups_is_gone(count))
+	if (unc_resctrl_is_gone(count))
 		return 0;
 	if (count < 0 && !is_pseudo_locked(u->root, path))
 		return count == -ENOMEM
@@ -118,17 +118,14 @@ int uncore_groups_look(struct uncore_groups *g)
 	g->other_count = 0;
 	u->error.text[0] = '\0';
 	unc_root_exhausted(u->root);
-	err = unc_groups_each(u->root, add_others, g);
+	err = unc_resctrl_each(u->root, add_others, g);
 	/* What could not be opened for want of descriptors looks as if it were not there. */
 	if (err == 0)
 		err = -unc_root_exhausted(u->root);
 	if (g->other_count)
 		qsort(g->others, g->other_count, sizeof(*g->others), compare_others);
-	if (err == -ENOMEM)
-		return unc_nomem(&u->error);
-	if (err < 0 && !*u->error.text)
-		return unc_fail(&u->error, -err, "the groups below /" TOP " cannot be read: %s",
-				unc_errno_text(err));
+	if (err == -ENOMEM || (err < 0 && !*u->error.text))
+		return unc_resctrl_unreadable(&u->error, err);
 	return err;
 }
 

@@ -149,62 +149,12 @@ int uncore_groups_clean(struct uncore *u, bool dry, void (*found)(void *context,
 
 /* ---- how many there can be ---- */
 
-bool unc_groups_is_gone(int err)
-{
-	return err == -ENOENT || err == -ENODEV;
-}
-
-/* A control group's monitor groups. */
-static int each_below(const struct unc_root *root, const char *path, const char *name,
-		      int (*each)(void *context, const char *path, const char *name), void *context)
-{
-	const char *below = UNC_PATH("%s/mon_groups", path);
-	struct unc_names monitors = {0};
-	int err = unc_root_list(root, below, &monitors);
-
-	if (unc_groups_is_gone(err))
-		return 0;
-	for (size_t k = 0; err == 0 && k < monitors.count; k++)
-		err = each(context, UNC_PATH("%s/%s", below, monitors.items[k]),
-			   UNC_PATH("%s/%s", name, monitors.items[k]));
-	unc_names_finish(&monitors);
-	return err;
-}
-
-int unc_groups_each(const struct unc_root *root,
-		    int (*each)(void *context, const char *path, const char *name), void *context)
-{
-	struct unc_names controls = {0};
-	int err = unc_root_list(root, TOP, &controls);
-
-	for (size_t i = 0; err == 0 && i <= controls.count; i++) {
-		const char *name = i == controls.count ? "" : controls.items[i];
-		const char *path = UNC_PATH(TOP "%s%s", *name ? "/" : "", name);
-
-		if (!unc_root_exists(root, UNC_PATH("%s/mon_data", path)))
-			continue;
-		err = each(context, path, name);
-		if (err == 0)
-			err = each_below(root, path, name, each, context);
-	}
-	unc_names_finish(&controls);
-	return err;
-}
-
 static int count_group(void *context, const char *path, const char *name)
 {
 	(void)path;
 	(void)name;
 	++*(size_t *)context;
 	return 0;
-}
-
-static int unreadable(struct uncore *u, int err)
-{
-	return err == -ENOMEM
-		       ? unc_nomem(&u->error)
-		       : unc_fail(&u->error, -err, "the groups below /" TOP " cannot be read: %s",
-				  unc_errno_text(err));
 }
 
 #define INFO TOP "/info/L3_MON"
@@ -293,9 +243,9 @@ static int find_most(struct uncore *u, size_t ended, size_t *most, const char **
 	if (dir < 0)
 		return dir;
 	close(dir);
-	err = unc_groups_each(u->root, count_group, &used);
+	err = unc_resctrl_each(u->root, count_group, &used);
 	if (err < 0)
-		return unreadable(u, err);
+		return unc_resctrl_unreadable(&u->error, err);
 	used -= ended < used ? ended : used;
 	ids = unc_root_read_int(u->root, INFO "/num_rmids", INT_MAX, -1);
 	if (ids >= 0 && (size_t)ids < used + 2)
@@ -341,9 +291,9 @@ int unc_groups_check(struct uncore *u)
 			unc_text_add(&d.fix, "%s", UNC_RESCTRL_MOUNT);
 		return unc_finding_add(u, &d);
 	}
-	err = unc_groups_each(u->root, count_group, &groups);
+	err = unc_resctrl_each(u->root, count_group, &groups);
 	if (err < 0)
-		return unreadable(u, err);
+		return unc_resctrl_unreadable(&u->error, err);
 	ids = unc_root_read_int(u->root, INFO "/num_rmids", INT_MAX, -1);
 	unc_text_add(&d.found, "mounted, %zu group%s", groups, groups == 1 ? "" : "s");
 	if (ids >= 0)
@@ -523,9 +473,9 @@ int unc_groups_scan(struct uncore_groups *g, struct unc_pmus *pmus)
 	int err;
 
 	unc_names_finish(&g->scanned);
-	err = unc_groups_each(u->root, note_scanned, g);
+	err = unc_resctrl_each(u->root, note_scanned, g);
 	if (err < 0)
-		return unreadable(u, err);
+		return unc_resctrl_unreadable(&u->error, err);
 	return unc_resctrl_scan(u->root, &u->topology, g->slots, g->count, pmus, &u->error);
 }
 

@@ -25,15 +25,8 @@ struct uncore_groups {
 	struct unc_names scanned; /* and at the scan */
 };
 
-/* Calls `each` for all groups, with their path and their name: of a control group "web", of a
- * monitor group "web/db" or, in the default group, "/db". Returns its first error, or that of a
- * directory which exists and cannot be read. */
-int unc_groups_each(const struct unc_root *root,
-		    int (*each)(void *context, const char *path, const char *name), void *context);
 /* Whether the group of that name is one of ours. */
 bool unc_groups_is_own(const struct uncore_groups *g, const char *name);
-/* Whether an error of reading a group means that it was removed. */
-bool unc_groups_is_gone(int err);
 /* Makes the group again that another program has removed. Its owner's next interval begins anew.
  * -ENOENT: it cannot be made yet, or another group has its name. */
 int unc_groups_make_again(struct uncore_groups *g, size_t i);

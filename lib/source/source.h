@@ -135,6 +135,15 @@ bool unc_sim_has(const struct unc_sim *sim, const struct uncore_pmu *pmu);
 /* Whether resctrl can monitor. -ENODEV, with the reason: it is not mounted, or mounted without
  * monitoring. -EOPNOTSUPP: the CPU cannot. */
 int unc_resctrl_check(const struct unc_root *root, struct unc_error *e);
+/* Calls `each` for all groups that can be monitored, with their path and their name: "" is the
+ * default group, "web" another control group; of a monitor group "web/db" or, in the default group,
+ * "/db". Returns its first error, or that of a directory which exists and cannot be read. */
+int unc_resctrl_each(const struct unc_root *root,
+		     int (*each)(void *context, const char *path, const char *name), void *context);
+/* The sentence for that error. */
+int unc_resctrl_unreadable(struct unc_error *e, int err);
+/* Whether an error of reading a group means that it was removed. */
+bool unc_resctrl_is_gone(int err);
 /* Adds PMUs of resctrl's groups, one on each of their caches. Works below any root. Those of
  * this process have a slot. An error of unc_resctrl_check(), or -ENOMEM. */
 int unc_resctrl_scan(const struct unc_root *root, const struct unc_topology *topology,

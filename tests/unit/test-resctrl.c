@@ -198,6 +198,17 @@ static void without_resctrl(void **state)
 	assert_non_null(strstr(uncore_error(x->u), "not mounted"));
 }
 
+static void groups_that_cannot_be_read(void **state)
+{
+	struct machine *x = *state;
+
+	put_group(x, "web/");
+	put(x, "web/mon_groups", "no directory\n");
+	assert_int_equal(uncore_scan(x->u), -ENOTDIR);
+	assert_string_equal(uncore_error(x->u), "the groups below /sys/fs/resctrl cannot be read: "
+						"Not a directory");
+}
+
 static void a_cache_without_cpus(void **state)
 {
 	struct machine *x = *state;
@@ -511,6 +522,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(groups_and_caches),
 		TEST(without_resctrl),
+		TEST(groups_that_cannot_be_read),
 		TEST(a_cache_without_cpus),
 		TEST(what_moved),
 		TEST(metrics),

@@ -133,11 +133,11 @@ static int add_cache(struct scan *s, const char *group, const char *directory, i
 	return r;
 }
 
-/* Adds a group. A directory that is no group, or a group that is removed meanwhile, has no such
- * files. */
-static int add_group(struct scan *s, const char *path, const char *group)
+/* Adds a group. One that is removed meanwhile has no such files. */
+static int add_group(void *context, const char *path, const char *name)
 {
-	const char *data = UNC_PATH("%s/mon_data", path);
+	struct scan *s = context;
+	const char *group = *name ? name : "/", *data = UNC_PATH("%s/mon_data", path);
 	size_t before = s->pmus.count;
 	struct unc_names names = {0};
 	int r = unc_root_list(s->root, data, &names) == -ENOMEM ? -ENOMEM : 0;
@@ -153,20 +153,54 @@ static int add_group(struct scan *s, const char *path, const char *group)
 	return r;
 }
 
-/* Adds a control group, whose counts include those of its monitor groups, and then these. */
-static int add_groups(struct scan *s, const char *path, const char *group)
+bool unc_resctrl_is_gone(int err)
+{
+	return err == -ENOENT || err == -ENODEV;
+}
+
+int unc_resctrl_unreadable(struct unc_error *e, int err)
+{
+	return err == -ENOMEM ? unc_nomem(e)
+			      : unc_fail(e, -err, "the groups below /" TOP " cannot be read: %s",
+					 unc_errno_text(err));
+}
+
+/* A control group's monitor groups. */
+static int each_below(const struct unc_root *root, const char *path, const char *name,
+		      int (*each)(void *context, const char *path, const char *name), void *context)
 {
 	const char *below = UNC_PATH("%s/mon_groups", path);
-	struct unc_names names = {0};
-	int r = add_group(s, path, *group ? group : "/");
+	struct unc_names monitors = {0};
+	int err = unc_root_list(root, below, &monitors);
 
-	if (r == 0 && unc_root_list(s->root, below, &names) == -ENOMEM)
-		r = -ENOMEM;
-	for (size_t i = 0; r == 0 && i < names.count; i++)
-		r = add_group(s, UNC_PATH("%s/%s", below, names.items[i]),
-			      UNC_PATH("%s/%s", group, names.items[i]));
-	unc_names_finish(&names);
-	return r;
+	if (unc_resctrl_is_gone(err))
+		return 0;
+	for (size_t k = 0; err == 0 && k < monitors.count; k++)
+		err = each(context, UNC_PATH("%s/%s", below, monitors.items[k]),
+			   UNC_PATH("%s/%s", name, monitors.items[k]));
+	unc_names_finish(&monitors);
+	return err;
+}
+
+/* The counts of a control group include those of its monitor groups, which follow it. */
+int unc_resctrl_each(const struct unc_root *root,
+		     int (*each)(void *context, const char *path, const char *name), void *context)
+{
+	struct unc_names controls = {0};
+	int err = unc_root_list(root, TOP, &controls);
+
+	for (size_t i = 0; err == 0 && i <= controls.count; i++) {
+		const char *name = i ? controls.items[i - 1] : "";
+		const char *path = UNC_PATH(TOP "%s%s", i ? "/" : "", name);
+
+		if (!unc_root_exists(root, UNC_PATH("%s/mon_data", path)))
+			continue;
+		err = each(context, path, name);
+		if (err == 0)
+			err = each_below(root, path, name, each, context);
+	}
+	unc_names_finish(&controls);
+	return err;
 }
 
 /* Whether the CPU can monitor its cache, by the flags in /proc/cpuinfo; false, too, if they are not
@@ -224,7 +258,10 @@ static int add_all(struct scan *s)
 		r = unc_fail(s->e, -r, "/" TOP " cannot be read: %s", unc_errno_text(r));
 	else
 		r = unc_resctrl_check(s->root, s->e);
-	for (size_t i = 0; r == 0 && i < t->cpu_count; i++)
+	unc_names_finish(&names);
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < t->cpu_count; i++)
 		s->caches[i] =
 			!t->cpus[i].online
 				? -1
@@ -232,12 +269,8 @@ static int add_all(struct scan *s)
 						    UNC_PATH(CPU_DIR "/cpu%d/cache/index3/id",
 							     t->cpus[i].id),
 						    INT_MAX, -1);
-	if (r == 0)
-		r = add_groups(s, TOP, "");
-	for (size_t i = 0; r == 0 && i < names.count; i++)
-		r = add_groups(s, UNC_PATH(TOP "/%s", names.items[i]), names.items[i]);
-	unc_names_finish(&names);
-	return r == -ENOMEM ? unc_nomem(s->e) : r;
+	r = unc_resctrl_each(s->root, add_group, s);
+	return r < 0 ? unc_resctrl_unreadable(s->e, r) : 0;
 }
 
 int unc_resctrl_scan(const struct unc_root *root, const struct unc_topology *topology,
