@@ -6,7 +6,6 @@
 bool unc_limit_raise(struct unc_names *notes)
 {
 	struct rlimit limit;
-	struct unc_text note = {0};
 	rlim_t before;
 
 	if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
@@ -15,10 +14,8 @@ bool unc_limit_raise(struct unc_names *notes)
 	limit.rlim_cur = limit.rlim_max;
 	if (before >= limit.rlim_max || setrlimit(RLIMIT_NOFILE, &limit) != 0)
 		return false;
-	unc_text_add(&note, "raised the limit of open files from %llu to %llu",
-		     (unsigned long long)before, (unsigned long long)limit.rlim_max);
-	if (!note.failed)
-		unc_names_add(notes, note.data);
-	unc_text_finish(&note);
+	unc_names_add(notes,
+		      UNC_PATH("raised the limit of open files from %llu to %llu",
+			       (unsigned long long)before, (unsigned long long)limit.rlim_max));
 	return true;
 }

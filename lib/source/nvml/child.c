@@ -86,7 +86,7 @@ static int run_program(int fd, struct unc_error *why)
 {
 	static const char *const places[] = {"uncore/" UNC_NVML_PROGRAM, UNC_NVML_PROGRAM};
 	static const char here;
-	struct unc_text path = {0};
+	char path[PATH_MAX] = "";
 	int r = ENOENT;
 	Dl_info info;
 	size_t n;
@@ -98,15 +98,10 @@ static int run_program(int fd, struct unc_error *why)
 				UNC_NVML_PROGRAM);
 	n = (size_t)(strrchr(info.dli_fname, '/') - info.dli_fname);
 	for (size_t i = 0; (r == ENOENT || r == ENOTDIR) && i < 2; i++) {
-		unc_text_finish(&path);
-		unc_text_add(&path, "%.*s/%s", (int)n, info.dli_fname, places[i]);
-		r = path.failed ? ENOMEM : run(path.data, fd);
+		snprintf(path, sizeof(path), "%.*s/%s", (int)n, info.dli_fname, places[i]);
+		r = run(path, fd);
 	}
-	if (r)
-		unc_fail(why, r, "%s cannot be started: %s", path.data ? path.data : "",
-			 unc_errno_text(r));
-	unc_text_finish(&path);
-	return -r;
+	return r ? unc_fail(why, r, "%s cannot be started: %s", path, unc_errno_text(r)) : 0;
 }
 #endif
 

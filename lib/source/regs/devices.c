@@ -238,12 +238,10 @@ static int set_events(const struct unc_regs *r, struct uncore_pmu *p)
 	for (size_t i = 0; err == 0 && i < r->count; i++) {
 		const struct unc_regs_counter *c = &r->counters[i];
 		struct uncore_alias a = {.name = c->name, .scale = 1};
-		struct unc_text terms = {0};
 
 		if (c->programmable)
 			continue;
-		unc_text_add(&terms, "counter=%zu", i + 1);
-		a.terms = unc_names_take(&p->strings, unc_text_take(&terms));
+		a.terms = unc_names_take(&p->strings, strdup(UNC_PATH("counter=%zu", i + 1)));
 		a.unit = c->role == UNC_ROLE_BYTES ? "B" : NULL;
 		err = a.terms ? UNC_ADD(&p->aliases, &p->alias_count, &a) : -ENOMEM;
 	}
@@ -343,11 +341,9 @@ int unc_regs_scan(struct unc_regs *r, const struct unc_root *root,
 	pmus.vendor->topology = topology;
 	for (size_t unit = 0; unit < count; unit++) {
 		struct uncore_pmu *p = &pmus.items[pmus.count++];
-		struct unc_text name = {0};
 
-		unc_text_add(&name, "%.*s%zu%s", (int)before, r->pmu, unit,
-			     strchr(r->pmu, '}') + 1);
-		p->name = unc_text_take(&name);
+		p->name = strdup(
+			UNC_PATH("%.*s%zu%s", (int)before, r->pmu, unit, strchr(r->pmu, '}') + 1));
 		p->root = root;
 		p->error = e;
 		p->unit = unit;

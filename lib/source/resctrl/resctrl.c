@@ -73,18 +73,14 @@ static int add_pmu(struct scan *s, const char *group, const char *directory, int
 {
 	const struct unc_topology *t = s->topology;
 	struct uncore_pmu *p = unc_append(&s->pmus.items, &s->pmus.count, sizeof(*p));
-	struct unc_text name = {0}, domain = {0};
+	bool whole = node < 0;
 
 	if (!p)
 		return -ENOMEM;
-	unc_text_add(&name, "resctrl_%zu_l3_%d", s->groups, cache);
-	unc_text_add(&domain, "L3 %d", cache);
-	if (node >= 0) {
-		unc_text_add(&name, "_node_%d", node);
-		unc_text_add(&domain, " node %d", node);
-	}
-	p->name = unc_text_take(&name);
-	p->identifier = unc_text_take(&domain);
+	p->name = strdup(whole ? UNC_PATH("resctrl_%zu_l3_%d", s->groups, cache)
+			       : UNC_PATH("resctrl_%zu_l3_%d_node_%d", s->groups, cache, node));
+	p->identifier =
+		strdup(whole ? UNC_PATH("L3 %d", cache) : UNC_PATH("L3 %d node %d", cache, node));
 	p->root = s->root;
 	p->error = s->e;
 	p->source = UNC_SOURCE_RESCTRL;
@@ -96,7 +92,7 @@ static int add_pmu(struct scan *s, const char *group, const char *directory, int
 	if (!p->name || !p->identifier || !p->role || !p->directory || !p->cpus.ids)
 		return -ENOMEM;
 	for (size_t i = 0; i < t->cpu_count; i++) {
-		if (s->caches[i] != cache || (node >= 0 && t->cpus[i].node != node))
+		if (s->caches[i] != cache || (!whole && t->cpus[i].node != node))
 			continue;
 		if (!p->cpus.count)
 			p->cpus.ids[p->cpus.count++] = t->cpus[i].id;
@@ -104,11 +100,9 @@ static int add_pmu(struct scan *s, const char *group, const char *directory, int
 	}
 	if (p->cpus.count)
 		return add_events(p);
-	unc_text_add(&name, "%s: no CPU online has the cache %d", directory, cache);
-	if (node >= 0)
-		unc_text_add(&name, " and is in node %d", node);
-	unc_text_add(&name, " (" CPU_DIR "/cpu*/cache/index3/id)");
-	p->broken = unc_text_take(&name);
+	p->broken = strdup(
+		UNC_PATH("%s: no CPU online has the cache %d%s (" CPU_DIR "/cpu*/cache/index3/id)",
+			 directory, cache, whole ? "" : UNC_PATH(" and is in node %d", node)));
 	return p->broken ? 0 : -ENOMEM;
 }
 

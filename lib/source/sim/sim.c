@@ -253,9 +253,7 @@ static int open_machine(struct unc_root **root, const struct unc_sim *sim, bool 
 	const char *machine = sim->machine;
 	const struct unc_yaml *at = unc_yaml_get(sim->file->root, "machine");
 	struct unc_error why = {0};
-	const char *slash = strrchr(sim->file->name, '/');
-	struct unc_text path = {0};
-	char *dir;
+	const char *file = sim->file->name, *slash = strrchr(file, '/'), *dir;
 	int ret;
 
 	for (size_t i = 0; i < unc_embedded_machines_count; i++) {
@@ -266,22 +264,15 @@ static int open_machine(struct unc_root **root, const struct unc_sim *sim, bool 
 	}
 	if (!from_disk)
 		return unc_reader_fail(&r, at, "there is no built-in machine '%s'", machine);
-	if (slash && machine[0] != '/')
-		unc_text_add(&path, "%.*s", (int)(slash + 1 - sim->file->name), sim->file->name);
-	unc_text_add(&path, "%s", machine);
-	dir = unc_text_take(&path);
-	if (!dir)
-		return unc_nomem(e);
+	dir = UNC_PATH("%.*s%s", slash && machine[0] != '/' ? (int)(slash + 1 - file) : 0, file,
+		       machine);
 	ret = unc_root_open(root, dir, &why);
 	if (ret == -ENOENT || ret == -ENOTDIR)
-		ret = unc_reader_fail(
+		return unc_reader_fail(
 			&r, at,
 			"'%s' is neither a built-in machine nor a directory or snapshot (%s)",
 			machine, dir);
-	else if (ret < 0)
-		ret = unc_fail(e, -ret, "%s", why.text);
-	free(dir);
-	return ret;
+	return ret < 0 ? unc_fail(e, -ret, "%s", why.text) : 0;
 }
 
 int unc_sim_load(struct unc_sim **out, const char *spec, struct unc_root **root,
