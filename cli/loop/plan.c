@@ -114,10 +114,9 @@ static bool is_of_devices(const struct uncore *u, const char *pattern)
 	return any;
 }
 
-static int add_metrics(struct cli *cli, const struct request *request, struct uncore_monitor *m,
-		       enum uncore_level level, const char *text)
+static int add_pattern(const struct cli *cli, const struct request *request,
+		       struct uncore_monitor *m, enum uncore_level level, const char *pattern)
 {
-	auto_free char *pattern = cli_pattern(cli->u, text);
 	bool each = request->device_level && !request->level && is_of_devices(cli->u, pattern);
 	int err = each ? uncore_monitor_set_level(m, request->device_level) : 0;
 
@@ -126,6 +125,17 @@ static int add_metrics(struct cli *cli, const struct request *request, struct un
 	if (!err && each)
 		err = set_levels(request, m, level);
 	return err;
+}
+
+/* Whether it is a subject is asked only if no metric has the name: that needs all families. */
+static int add_metrics(const struct cli *cli, const struct request *request,
+		       struct uncore_monitor *m, enum uncore_level level, const char *text)
+{
+	int err = add_pattern(cli, request, m, level, text);
+	auto_free char *pattern = err == -ENOENT ? cli_pattern(cli->u, text) : NULL;
+
+	return pattern && strcmp(pattern, text) != 0 ? add_pattern(cli, request, m, level, pattern)
+						     : err;
 }
 
 static int add_queries(struct cli *cli, const struct request *request, struct uncore_monitor *m,
