@@ -100,8 +100,8 @@ async function complete(page, what) {
 			const places = await placesOf(reason.replaceAll("\\", "").replaceAll("...", "uncore_imc_3/cas_rd/"));
 
 			reasons++;
-			if (!places.slice(0, 3).includes(`uncore-reasons.7.html#${section}`))
-				missed.push(`${reason}: ${places.slice(0, 3)}`);
+			if (!places.slice(0, 5).includes(`uncore-reasons.7.html#${section}`))
+				missed.push(`${reason}: ${places.slice(0, 5)}`);
 		}
 		const asked = (await placesOf("Why is this row suspect?")).slice(0, 3);
 
