@@ -26,7 +26,7 @@ enum value_type {
 
 struct value {
 	enum value_type type;
-	bool fixed; /* of a row: the same in all intervals, while its query and place are the same */
+	bool fixed; /* the same in all intervals of a row, while its query and place are the same */
 	union {
 		const char *text;
 		double real;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "output/place.h"
 
-
 #include "base/cli.h"
 
 /* ---- the members ---- */

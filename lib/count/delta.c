@@ -135,8 +135,9 @@ static void take_count(const struct uncore_counter *counter, const struct uncore
 	if (counter->width < 64 && after->raw < before->raw) {
 		d->count &= mask(counter->width);
 	} else if (d->count > INT64_MAX) {
-		*d = counter->register_bits ? (struct unc_delta){.state = UNC_REWRITTEN}
-					    : went_back("count", before->raw, after->raw);
+		*d = went_back("count", before->raw, after->raw);
+		if (counter->register_bits)
+			*d = (struct unc_delta){.state = UNC_REWRITTEN};
 		return;
 	}
 	d->from = before->raw & mask(counter->width);
