@@ -74,27 +74,17 @@ void out_text_time(struct out *out)
 		buffer_printf(out->to, "%.6f s\n", out->frame.time);
 }
 
-/* A measured value has no colour. */
-static const char *color_of(enum uncore_quality quality)
-{
-	switch (quality) {
-	case UNCORE_SCALED:
-		return COLOR_WARN;
-	case UNCORE_PARTIAL:
-	case UNCORE_SUSPECT:
-		return COLOR_BAD;
-	case UNCORE_UNAVAILABLE:
-		return COLOR_DIM;
-	default:
-		return "";
-	}
-}
+static const struct {
+	const char *color, *mark;
+} looks[] = {
+	[UNCORE_MEASURED] = {"", ""},        [UNCORE_SCALED] = {COLOR_WARN, "~"},
+	[UNCORE_SAMPLED] = {"", ""},         [UNCORE_PARTIAL] = {COLOR_BAD, "!"},
+	[UNCORE_SUSPECT] = {COLOR_BAD, "!"}, [UNCORE_UNAVAILABLE] = {COLOR_DIM, ""},
+};
 
 const char *out_mark(enum uncore_quality quality)
 {
-	return quality == UNCORE_SCALED                                 ? "~"
-	       : quality == UNCORE_PARTIAL || quality == UNCORE_SUSPECT ? "!"
-									: "";
+	return looks[quality].mark;
 }
 
 void out_share(struct table *t, double share)
@@ -119,7 +109,7 @@ static struct human human_frequency(double value)
 
 void out_value(struct table *t, const struct uncore_row *row)
 {
-	const char *color = row ? color_of(row->quality) : "";
+	const char *color = row ? looks[row->quality].color : "";
 	const char *mark = row ? out_mark(row->quality) : "";
 	struct human h;
 
@@ -318,7 +308,7 @@ static void put_row(struct out *out, struct table *t, const struct out_row *kept
 	*text = '\0';
 	if (isfinite(row->value) && row->counted->coverage < 1)
 		snprintf(text, sizeof(text), " %.3g %%", row->counted->coverage * 100);
-	color = color_of(row->quality);
+	color = looks[row->quality].color;
 	table_cell(t, "%s%s%s%s", color, uncore_quality_name(row->quality), text,
 		   *color ? COLOR_END : "");
 	put_rate(t, row);
