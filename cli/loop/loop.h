@@ -22,6 +22,11 @@ int loop_run(struct cli *cli, const struct request *request, struct sink *const 
  * be counted one round after another. Returns an exit code. */
 int plan_make(struct cli *cli, const struct request *request, bool rounds,
 	      struct uncore_monitor **out);
+/* Whether one of the patterns can be counted, with the filters of the request; NULL: without. */
+bool plan_is_countable(struct cli *cli, const struct request *request, const char *metrics);
+/* Leaves out presets of which nothing can be counted, with a note. If nothing else remains they
+ * stay, and plan_make() says why. */
+void plan_leave_out_presets(struct cli *cli, struct request *request);
 /* Prints the monitor's notes from the first one on, on standard error: all with -v, filters or
  * events, else their number. */
 void plan_print_notes(const struct request *request, const struct uncore_monitor *m, size_t first);

@@ -8,9 +8,7 @@
 #include "base/replay.h"
 #include "loop/loop.h"
 
-/* Whether one of the patterns can be counted, with the filters of the request or without. */
-static bool is_countable(struct cli *cli, const struct request *request, const char *metrics,
-			 bool filtered)
+bool plan_is_countable(struct cli *cli, const struct request *request, const char *metrics)
 {
 	auto_free char *copy = cli_copy(metrics);
 	char *rest = copy, *pattern;
@@ -18,7 +16,7 @@ static bool is_countable(struct cli *cli, const struct request *request, const c
 	int err = uncore_monitor_new(&m, cli->u);
 	bool found = false;
 
-	for (size_t i = 0; !err && filtered && i < REQUEST_FILTERS; i++)
+	for (size_t i = 0; !err && request && i < REQUEST_FILTERS; i++)
 		if (request->filters[i].value)
 			err = uncore_monitor_set_filter(m, request->filters[i].name,
 							request->filters[i].value);
@@ -26,6 +24,23 @@ static bool is_countable(struct cli *cli, const struct request *request, const c
 		found = uncore_monitor_add_metrics(m, pattern) == 0;
 	uncore_monitor_free(m);
 	return found;
+}
+
+void plan_leave_out_presets(struct cli *cli, struct request *request)
+{
+	struct request kept = *request;
+	auto_buffer left = {0};
+
+	kept.preset_count = 0;
+	for (size_t i = 0; i < request->preset_count; i++)
+		if (plan_is_countable(cli, request, request->presets[i].command->metrics))
+			kept.presets[kept.preset_count++] = request->presets[i];
+		else
+			buffer_printf(&left, " %s", request->presets[i].command->name);
+	if (left.len && (kept.preset_count || kept.query_count)) {
+		cli_error("note: presets that nothing here counts are left out:%s", left.data);
+		*request = kept;
+	}
 }
 
 /* The commands that can count in place of this one: itself without its filters or its view, and
@@ -37,7 +52,7 @@ static void put_alternatives(struct cli *cli, const struct request *request, con
 	const struct command *own = cli->command;
 	size_t count = 0;
 
-	if (request->filtered && request->preset && is_countable(cli, request, metrics, false)) {
+	if (request->filtered && request->preset && plan_is_countable(cli, NULL, metrics)) {
 		const bool view = strcmp(own->name, request->preset->name) != 0;
 
 		buffer_printf(to, "%suncore %s%s%s", begins[!!count++], own->name,
@@ -45,7 +60,7 @@ static void put_alternatives(struct cli *cli, const struct request *request, con
 	}
 	for (const struct command *c = cli->presets; c && c->name; c++) {
 		if (!c->metrics || c == request->preset || (!request->filtered && c != own) ||
-		    !is_countable(cli, request, c->metrics, request->filtered))
+		    !plan_is_countable(cli, request, c->metrics))
 			continue;
 		buffer_printf(to, "%suncore %s", begins[!!count++], c->name);
 		for (size_t i = 0; i < REQUEST_FILTERS; i++)

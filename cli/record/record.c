@@ -9,6 +9,7 @@
 
 #include "commands/alarm.h"
 #include "commands/stat.h"
+#include "loop/loop.h"
 #include "record/recording.h"
 #include "record/who.h"
 
@@ -350,25 +351,11 @@ static void prepare_signals(void)
 }
 
 /* Chooses the default presets that this machine can count. */
-static int choose_presets(struct cli *cli, struct stat_options *o)
+static void choose_presets(struct cli *cli, struct stat_options *o)
 {
-	for (const struct command *c = cli->presets; c->name; c++) {
-		auto_free char *list = cli_copy(c->recorded ? c->metrics : NULL);
-		char *rest = list, *pattern;
-		struct uncore_monitor *m;
-		bool countable = false;
-
-		if (!list)
-			continue;
-		if (uncore_monitor_new(&m, cli->u))
-			return cli_fail(cli, -ENOMEM);
-		while (!countable && (pattern = strsep(&rest, ",")))
-			countable = uncore_monitor_add_metrics(m, pattern) == 0;
-		if (countable)
+	for (const struct command *c = cli->presets; c->name; c++)
+		if (c->recorded && plan_is_countable(cli, NULL, c->metrics))
 			stat_add_preset(o, c);
-		uncore_monitor_free(m);
-	}
-	return CLI_OK;
 }
 
 /* Whether the screen shows another metric in place of this one, of the same family. */
@@ -512,9 +499,8 @@ int cmd_record(struct cli *cli, int argc, char **argv)
 	if (!status && uncore_socket_count(cli->u) > 1)
 		request->levels |= 1u << UNCORE_LEVEL_SOCKET;
 	if (!status && !request->preset_count && !request->query_count) {
-		status = choose_presets(cli, &r.stat);
-		if (!status)
-			choose_devices(&r);
+		choose_presets(cli, &r.stat);
+		choose_devices(&r);
 	}
 	if (!status && r.who.by && !r.stat.dry_run)
 		status = record_who_open(&r.who, cli, request->when.interval_ns);

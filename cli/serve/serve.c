@@ -18,6 +18,7 @@
 #include "commands/documents.h"
 #include "commands/options.h"
 #include "commands/stat.h"
+#include "loop/loop.h"
 #include "serve/choices.h"
 #include "serve/exposition.h"
 #include "serve/http.h"
@@ -657,6 +658,8 @@ int cmd_serve(struct cli *cli, int argc, char **argv)
 	status = take_options(&s, argc, argv);
 	if (!status)
 		status = cli_open(cli);
+	if (!status)
+		plan_leave_out_presets(cli, &s.o.request);
 	if (!status && !s.o.dry_run)
 		status = prepare(&s);
 	if (!status)

@@ -762,6 +762,18 @@ settled() {
 	stop TERM
 }
 
+@test "presets that nothing here counts are left out, unless nothing else is counted" {
+	local note='note: presets that nothing here counts are left out:'
+
+	expect 0 "$UNCORE" --source "$SIM_ZEN3" serve --dry-run mem pcie power
+	[[ $stderr == *"$note pcie power"* ]] || fail 'no note'
+	"$UNCORE" --source "$SIM_ZEN3" serve --dry-run mem | diff - <(echo "$output")
+	expect 0 "$UNCORE" --source "$SIM_ZEN3" serve --dry-run pcie -M memory.bandwidth
+	[[ $stderr == *"$note pcie"* ]] || fail 'no note'
+	expect 3 "$UNCORE" --source "$SIM_ZEN3" serve --dry-run pcie power
+	[[ $stderr == *'nothing on this machine can count it'* && $stderr != *"$note"* ]] || fail 'not the reason alone'
+}
+
 @test "--choices: a page of another site, a form, a wrong or long body and other methods are refused" {
 	local json='Content-Type: application/json' i answer
 
