@@ -220,6 +220,8 @@ static void other_global(void *into, int key, char *arg, struct argp_state *stat
 		cli->data[cli->data_count++] = arg;
 		break;
 	case KEY_MEMORY_PEAK:
+		if (cli->given && cli->given->memory_peak > 0)
+			break;
 		if (cli->memory_peak > 0) /* before the command */
 			argp_error(state, "--memory-peak is given twice");
 		cli->memory_peak = parse_amount(state, "--memory-peak", arg, true);
@@ -305,6 +307,9 @@ static error_t take_option(struct parser *p, size_t i, char *arg, struct argp_st
 	if (synonym && synonym->former)
 		cli_error("note: %s: the name is now --%s", name, o->name);
 	member = (char *)into + o->at;
+	if (global && p->cli->given && o->type == OPTION_TEXT &&
+	    *(const char *const *)((const char *)p->cli->given + o->at))
+		return 0;
 	before = p->values[i];
 	if (o->type == OPTION_OUTPUT) {
 		snprintf(output, sizeof(output), "%s%s%s", o->name, arg ? "=" : "", arg ? arg : "");

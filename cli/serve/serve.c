@@ -443,11 +443,14 @@ static bool ends_in_prom(const char *path)
 static int take_options(struct serve *s, int argc, char **argv)
 {
 	const char *config = s->cli->commands ? NULL : find_config(argc, argv);
+	const struct cli given = *s->cli;
 	int status = s->cli->commands ? CLI_OK : read_config(s, config);
 
 	if (status)
 		return status;
+	s->cli->given = &given;
 	parse_config(s, config);
+	s->cli->given = NULL;
 	s->cli->configured = s->config_text;
 	s->o.default_interval_ns = NS_PER_S;
 	s->o.request.cheap = true;

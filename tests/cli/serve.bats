@@ -512,10 +512,13 @@ answers() {
 
 		-M memory.read.bandwidth
 		   --per-channel
+		--source sim:t410
+		--memory-peak 1GB/s
 	END
-	serve --source "$SIM_SPR" serve --config conf --listen unix:second -I 50ms
+	serve --memory-peak 2GB/s --source "$SIM_SPR" serve --config conf --listen unix:second -I 50ms
 	[ "$address" = unix:second ] || fail "$address"
-	scrape wait "$address" 1 | grep -q '^uncore_memory_read_bytes_total{.*channel="7"'
+	scrape wait "$address" 1 >metrics
+	grep -q '^uncore_memory_read_bytes_total{family="intel.*channel="7"' metrics || fail "$(cat metrics)"
 	stop TERM
 	# Also in a directory where the user that root has become can remove nothing.
 	[ ! -e second ] || fail 'the socket is still there'
