@@ -67,8 +67,8 @@ struct cli {
 	const char *perfmon; /* directory of the vendors' JSON; NULL: the names built in */
 	double memory_peak;  /* 0: that of the machine is used */
 	bool program;        /* registers may be written */
-	/* While options of a file are read: those of the command line before its name, which they do
-	 * not replace. */
+	/* While options of a file are read: those of the command line before the command, which
+	 * they do not replace. */
 	const struct cli *given;
 	bool configured; /* options of a file were read: later ones replace them */
 	/* Inherited settings, which a command gets back: SIGPIPE, SIGXFSZ, and the CPUs before
