@@ -132,7 +132,8 @@ static bool is_of_devices(const struct uncore *u, const char *pattern)
 static int add_pattern(const struct cli *cli, const struct request *request,
 		       struct uncore_monitor *m, enum uncore_level level, const char *pattern)
 {
-	bool each = request->device_level && !request->level && is_of_devices(cli->u, pattern);
+	bool each = request->device_level && (!request->level || request->level_of_preset) &&
+		    is_of_devices(cli->u, pattern);
 	int err = each ? uncore_monitor_set_level(m, request->device_level) : 0;
 
 	if (!err)
@@ -411,6 +412,7 @@ static int add_presets(struct cli *cli, const struct request *request, struct un
 		one.preset = preset;
 		if (request->presets[i].has_levels)
 			one.levels = request->presets[i].levels;
+		one.level_of_preset = !request->level;
 		one.level = request->level  ? request->level
 			    : preset->level ? preset->level
 					    : request->default_level;

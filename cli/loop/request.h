@@ -38,6 +38,7 @@ struct request {
 	bool filtered;   /* any of them is */
 	bool restricted; /* one that selects metrics, and not only places */
 	enum uncore_level level;
+	bool level_of_preset;            /* `level` is that of a preset, and not of an option */
 	enum uncore_level default_level; /* without an option and in presets without one */
 	unsigned levels; /* a bit for each level of rows that is shown; 0: only `level` */
 	/* Without an option for the level, the level of devices that count themselves; 0: as

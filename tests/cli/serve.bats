@@ -765,6 +765,23 @@ settled() {
 	stop TERM
 }
 
+@test "devices that count themselves have series of their own with each preset" {
+	local preset
+
+	"$MACHINES/make-devices" .
+	for preset in pcie power matrix; do
+		serve --source sim:spr-devices.yaml serve --listen unix:socket -I 50ms "$preset"
+		scrape wait "$address" 1 >text
+		grep '^uncore_device_p.*_total{' text >devices
+		[ "$(grep -c 'pmu="nvidia_gpu_[01]"' devices)" -eq "$(wc -l <devices)" ] || fail "$preset: $(<devices)"
+		stop TERM
+	done
+	serve --source sim:spr-devices.yaml serve --listen unix:socket -I 50ms power --per-socket
+	scrape wait "$address" 1 >text
+	grep -q '^uncore_device_power_joules_total{family="nvidia-gpu",socket="0"}' text || fail 'an option does not add them up'
+	stop TERM
+}
+
 @test "presets that nothing here counts are left out, unless nothing else is counted" {
 	local note='note: presets that nothing here counts are left out:'
 
