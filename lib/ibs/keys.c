@@ -19,11 +19,16 @@ static struct unc_key_sum *add_key(struct unc_keys *k, const struct unc_key *key
 		return NULL;
 	sum->key = *key;
 	sum->symbol = symbol;
-	if (!tsearch(sum, &k->tree, compare_keys)) {
+	if (UNC_ADD(&k->items, &k->count, &sum) < 0) {
 		free(sum);
 		return NULL;
 	}
-	return UNC_ADD(&k->items, &k->count, &sum) < 0 ? NULL : sum;
+	if (!tsearch(sum, &k->tree, compare_keys)) {
+		k->count--;
+		free(sum);
+		return NULL;
+	}
+	return sum;
 }
 
 /* The instruction's function. Processes with the same name count together. */

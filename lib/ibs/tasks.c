@@ -98,11 +98,16 @@ static struct unc_object *add_object(struct unc_tasks *t, const struct unc_objec
 	*copy = *object;
 	copy->path = strdup(object->path);
 	copy->number = (uint32_t)t->object_count;
-	if (!copy->path || !tsearch(copy, &t->object_tree, compare_objects)) {
+	if (!copy->path || UNC_ADD(&t->objects, &t->object_count, &copy) < 0) {
 		free_object(copy);
 		return NULL;
 	}
-	return UNC_ADD(&t->objects, &t->object_count, &copy) < 0 ? NULL : copy;
+	if (!tsearch(copy, &t->object_tree, compare_objects)) {
+		t->object_count--;
+		free_object(copy);
+		return NULL;
+	}
+	return copy;
 }
 
 /* The number of the object, which is made if it is new. The path is copied. */

@@ -145,7 +145,7 @@ int unc_resctrl_unreadable(struct unc_error *e, int err);
 /* Whether an error of reading a group means that it was removed. */
 bool unc_resctrl_is_gone(int err);
 /* Adds PMUs of resctrl's groups, one on each of their caches. Works below any root. Those of
- * this process have a slot. An error of unc_resctrl_check(), or -ENOMEM. */
+ * this process have a slot. An error of unc_resctrl_check() or of listing groups, or -ENOMEM. */
 int unc_resctrl_scan(const struct unc_root *root, const struct unc_topology *topology,
 		     struct unc_slot *slots, size_t slot_count, struct unc_pmus *out,
 		     struct unc_error *e);
