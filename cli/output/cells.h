@@ -23,7 +23,9 @@ struct cells {
 		bool has_text;
 	} all[OUT_FIELDS_ROOM];
 	size_t count;
-	const void *query, *place; /* of the row; fixed cells are those of these two */
+	/* The row's. Fixed cells are those of these two, which must stay allocated meanwhile: a
+	 * sink that prints rows changes no plan. */
+	const void *query, *place;
 	struct buffer line;
 };
 
