@@ -14,7 +14,7 @@ const page = (() => {
 	const finite = (v) => typeof v === "number" && isFinite(v);
 	const date = (w) => new Date(w.wall_ns / 1e6).toISOString();
 
-	// The same prefixes as in the command's tables: human_value() in cli/base/table.c.
+	// The same prefixes as in the command's tables: human() in cli/base/table.c.
 	const scales = {"B/s": [0, 4], B: [0, 4], Hz: [0, 3], s: [-3, 0], W: [-2, 1], J: [-2, 2], V: [-1, 0]};
 	function human(value, unit) {
 		if (!finite(value))

@@ -22,7 +22,7 @@ struct compared {
 	struct side {
 		bool there; /* that recording has the row */
 		char *family;
-		char *reason; /* why it has no value there; NULL: it has one, or there is none */
+		char *reason; /* why the value is unknown; NULL: it is known, or no reason is */
 		double *values, *weights; /* of intervals */
 		size_t count;
 		size_t doubtful; /* of these intervals, the partial and suspect ones */

@@ -178,7 +178,7 @@ DIR *tasks_directory(const struct tasks *t, int pid, const char *name)
 	return fd < 0 ? NULL : fdopendir(fd);
 }
 
-/* The next entry that is a number; 0: there is none, and the directory is closed. */
+/* The next entry that is a number. Returns 0 at the end, and closes the directory. */
 static int next_number(DIR *dir)
 {
 	const struct dirent *d;
