@@ -204,10 +204,11 @@ async function visit(options, then, {width = 1440, height = 900, colorScheme = "
 	try {
 		await page.goto(proxy.url);
 		await page.waitForSelector("#charts section", {state: "attached"});
-		// A chart is drawn when it is seen, and all are laid out anew when what is known of the machine arrives.
+		// A chart is drawn when it is seen, and all are laid out anew when what is known of the machine arrives: `cells` is
+		// null from then until they are.
 		await page.waitForFunction(() => {
 			document.querySelector("#charts section")?.scrollIntoView();
-			return document.querySelector("#charts path.value");
+			return Object.keys(live.state.machine).length && live.state.cells && document.querySelector("#charts path.value");
 		});
 		await page.evaluate(() => scrollTo(0, 0));
 		await then(page, proxy, server);
