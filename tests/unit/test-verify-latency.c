@@ -280,7 +280,7 @@ static void planted_faults_are_named(void **s)
 
 			count += named && r->verdict == wanted->verdict;
 			said = said || strstr(r->reason, wanted->sentence);
-			if (!wanted->p.kinds_swapped && !wanted->p.astray && !named)
+			if (wanted->p.kinds_swapped == 0 && wanted->p.astray == 0 && !named)
 				fail_msg("%zu: %s: %s", f, r->fault, r->reason);
 		}
 		if (count != wanted->count || !said)
@@ -531,7 +531,7 @@ static void the_chase_makes_exactly_the_given_loads(void **s)
 		const char *expected = c.at;
 
 		for (size_t k = 0; k < amounts[i]; k++)
-			memcpy(&expected, expected, sizeof(expected));
+			memcpy(&expected, (const void *)expected, sizeof(expected));
 		assert_int_equal(work.run(work.context, amounts[i], -1), 0);
 		assert_ptr_equal(c.at, expected);
 		loads += (double)amounts[i];

@@ -143,7 +143,7 @@ static void add_series(struct verify_run *run, const struct planted *p, bool far
 	for (int s = 0; s < SOCKETS; s++)
 		for (int d = 0; d < DIRECTIONS; d++) {
 			struct verify_series *series = verify_add_series(
-				run, &(struct verify_series){.load = d,
+				run, &(struct verify_series){.load = (enum verify_load)d,
 							     .node = s,
 							     .socket = s,
 							     .cpu_socket = far ? 1 - s : s,
@@ -427,11 +427,11 @@ struct kinds {
 static void add_kind_series(struct verify_run *run, const struct kinds *k, int node)
 {
 	for (int load = 0; load < DIRECTIONS; load++) {
-		struct verify_series *s =
-			verify_add_series(run, &(struct verify_series){.load = load,
-								       .node = node,
-								       .bare = node == 2,
-								       .memory = 128 * MIB});
+		struct verify_series *s = verify_add_series(
+			run, &(struct verify_series){.load = (enum verify_load)load,
+						     .node = node,
+						     .bare = node == 2,
+						     .memory = 128 * MIB});
 
 		for (int i = 0; i < 12; i++) {
 			double moved = MOVED * (i % 4 == 3 ? 4 : i % 4) / 4;
