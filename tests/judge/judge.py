@@ -72,7 +72,8 @@ class World:
         if (pmu, words) not in self.rates:
             seeds = [(pmu, words)]
             term = next((t for p, t in self.PARTS.items() if pmu.startswith(p)), None)
-            if term in self.pmus[pmu].formats:
+            # What devices count themselves is not in /sys/bus/event_source.
+            if pmu in self.pmus and term in self.pmus[pmu].formats:
                 word, mask = self.pmus[pmu].formats[term]
                 parts = [bit for bit in mask if words[word] >> bit & 1]
                 if term == "rdwrmask":  # none: all
