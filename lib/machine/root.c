@@ -75,10 +75,16 @@ static size_t link_target(const struct unc_root *r, const char *path, char into[
  * too, if it is a link. The result may not exist. */
 static int resolve(const struct unc_root *r, const char *path, bool last, char out[static PATH_MAX])
 {
+	const struct unc_entry *e = r->fd < 0 ? unc_tree_find(&r->tree, path) : NULL;
 	char todo[PATH_MAX], target[PATH_MAX];
 	size_t len = 0, n, more, before;
 	int links = 0;
 
+	/* Only directories have entries below them, so no part of this path is a link. */
+	if (e && e->kind != UNC_LINK) {
+		memcpy(out, path, strlen(path) + 1);
+		return 0;
+	}
 	out[0] = '\0';
 	if (snprintf(todo, sizeof(todo), "%s", path) >= PATH_MAX)
 		return -ENAMETOOLONG;
