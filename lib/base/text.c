@@ -475,18 +475,7 @@ const char *unc_find_value(const char *text, const char *key, size_t *len)
 	return NULL;
 }
 
-bool unc_has_one_of(const char *text, const char *words)
-{
-	char word[128];
-	int n = 0;
-
-	for (; sscanf(words, "%127s%n", word, &n) == 1; words += n)
-		if (unc_has_word(text, word))
-			return true;
-	return false;
-}
-
-bool unc_has_word(const char *text, const char *word)
+static bool has_word(const char *text, const char *word, size_t word_len)
 {
 	for (;;) {
 		size_t len;
@@ -495,10 +484,25 @@ bool unc_has_word(const char *text, const char *word)
 		len = strcspn(text, " \t\n");
 		if (!len)
 			return false;
-		if (len == strlen(word) && memcmp(text, word, len) == 0)
+		if (len == word_len && memcmp(text, word, len) == 0)
 			return true;
 		text += len;
 	}
+}
+
+bool unc_has_word(const char *text, const char *word)
+{
+	return has_word(text, word, strlen(word));
+}
+
+bool unc_has_one_of(const char *text, const char *words)
+{
+	for (size_t len; *(words += strspn(words, " ")); words += len) {
+		len = strcspn(words, " ");
+		if (has_word(text, words, len))
+			return true;
+	}
+	return false;
 }
 
 /* ---- names near to a mistyped one ---- */
