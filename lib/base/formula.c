@@ -5,6 +5,7 @@
 
 #include <math.h>
 
+#define BLANKS " \t\r\n"
 #define LENGTH_MOST 4096
 #define DEPTH_MOST 64
 /* One expression keeps at most four values while one inside it is evaluated: the first of "min(",
@@ -58,7 +59,7 @@ static void parse_expr(struct parser *p);
 /* Length of the name or keyword that comes next; 0: there is none. */
 static size_t word_length(struct parser *p)
 {
-	p->at += strspn(p->text + p->at, " \t\r\n");
+	p->at += strspn(p->text + p->at, BLANKS);
 	if (unc_is_digit(p->text[p->at]) || p->text[p->at] == '.')
 		return 0;
 	return strspn(p->text + p->at, "abcdefghijklmnopqrstuvwxyz_0123456789.");
@@ -84,9 +85,13 @@ static void fail_expected(struct parser *p, const char *expected)
 /* Accepts a keyword, or with a character that is of no word the text alone. */
 static bool accept(struct parser *p, const char *text)
 {
-	size_t len = strlen(text), word = word_length(p);
+	size_t len = strlen(text), word;
 
-	if (p->err || strncmp(p->text + p->at, text, len) != 0 || (word && word != len))
+	p->at += strspn(p->text + p->at, BLANKS);
+	if (p->err || strncmp(p->text + p->at, text, len) != 0)
+		return false;
+	word = word_length(p);
+	if (word && word != len)
 		return false;
 	p->at += len;
 	return true;
