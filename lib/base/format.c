@@ -36,19 +36,17 @@ struct bits {
 	uint64_t word[CPUS_MOST / 64];
 };
 
-static int list_bits(const struct bits *set, struct unc_cpulist *out)
+/* `end`: behind the last bit. */
+static int list_bits(const struct bits *set, size_t end, struct unc_cpulist *out)
 {
-	size_t count = 0, n = 0;
-	int *ids = NULL;
+	int *ids = malloc((end + 1) * sizeof(*ids));
 
-	for (size_t i = 0; i < CPUS_MOST / 64; i++)
-		count += (size_t)__builtin_popcountll(set->word[i]);
-	if (count && !(ids = malloc(count * sizeof(*ids))))
+	if (!ids)
 		return -ENOMEM;
-	for (int id = 0; n < count; id++)
+	*out = (struct unc_cpulist){.ids = ids};
+	for (size_t id = 0; id < end; id++)
 		if (set->word[id / 64] >> (id % 64) & 1)
-			ids[n++] = id;
-	*out = (struct unc_cpulist){.ids = ids, .count = count};
+			ids[out->count++] = (int)id;
 	return 0;
 }
 
@@ -56,32 +54,35 @@ int unc_cpulist_parse(const char *text, struct unc_cpulist *out)
 {
 	struct bits set = {0};
 	unsigned first, last;
+	size_t end = 0;
 
 	while (*text) {
 		if (take_range(&text, CPUS_MOST - 1, &first, &last) < 0 || last < first)
 			return -EINVAL;
 		for (unsigned id = first; id <= last; id++)
 			set.word[id / 64] |= (uint64_t)1 << (id % 64);
+		end = last >= end ? last + 1 : end;
 	}
-	return list_bits(&set, out);
+	return list_bits(&set, end, out);
 }
 
 int unc_cpumap_parse(const char *text, struct unc_cpulist *out)
 {
 	struct bits set = {0};
 	uint64_t part;
-	size_t left = 1;
+	size_t left = 1, end;
 
 	for (const char *at = text; *at; at++)
 		left += *at == ',';
 	if (left > CPUS_MOST / 32)
 		return -EINVAL;
+	end = left * 32;
 	while (left--) {
 		if (!unc_take_digits(&text, 16, 8, &part) || *text++ != (left ? ',' : '\0'))
 			return -EINVAL;
 		set.word[left / 2] |= part << (left % 2 * 32);
 	}
-	return list_bits(&set, out);
+	return list_bits(&set, end, out);
 }
 
 bool unc_cpulist_has(const struct unc_cpulist *l, int cpu)
