@@ -325,10 +325,12 @@ int uncore_scan(struct uncore *u)
 	if (r == 0 && f)
 		r = unc_catalogue_add(&u->catalogue, f, &u->error);
 	/* With a register block or resctrl only their PMUs are known. */
-	if (r == 0 && !u->regs && u->ops != &unc_source_resctrl)
+	if (r == 0 && !u->regs && u->ops != &unc_source_resctrl &&
+	    (!u->sim || unc_sim_may_have_devices(u->sim, &u->pmus))) {
 		r = unc_devices_find(&u->catalogue, &u->pmus, u->root, &u->topology, &u->error);
-	if (r == 0)
-		drop_devices(u);
+		if (r == 0)
+			drop_devices(u);
+	}
 	if (r == 0)
 		r = unc_catalogue_match(&u->catalogue, &u->pmus, &u->error);
 	if (r == 0)

@@ -125,6 +125,8 @@ void unc_sim_free(struct unc_sim *sim);
 int unc_sim_check(const struct unc_sim *sim, const struct unc_pmus *pmus, struct unc_error *e);
 /* Whether it has a rate for events of the PMU. */
 bool unc_sim_has(const struct unc_sim *sim, const struct uncore_pmu *pmu);
+/* Whether some rate may be for none of these PMUs, but for a device. */
+bool unc_sim_may_have_devices(const struct unc_sim *sim, const struct unc_pmus *pmus);
 
 #define UNC_RESCTRL "sys/fs/resctrl"
 #define UNC_RESCTRL_MOUNT "mount -t resctrl resctrl /" UNC_RESCTRL

@@ -511,6 +511,20 @@ bool unc_sim_has(const struct unc_sim *sim, const struct uncore_pmu *pmu)
 	return false;
 }
 
+bool unc_sim_may_have_devices(const struct unc_sim *sim, const struct unc_pmus *pmus)
+{
+	for (size_t i = 0; i < sim->count; i++) {
+		const char *name = sim->rates[i].pmu;
+		size_t k = 0;
+
+		while (k < pmus->count && !unc_pmu_matches(&pmus->items[k], name))
+			k++;
+		if (k == pmus->count || strpbrk(name, "*?["))
+			return true;
+	}
+	return false;
+}
+
 /* ---- counting ---- */
 
 /* The time now; with a step, the time of the next reading. */
