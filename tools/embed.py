@@ -80,6 +80,12 @@ def named(paths):
     return [(os.path.basename(p), pathlib.Path(p).read_bytes()) for p in paths]
 
 
+def families(paths):
+    """Without comments, which take time to skip at each start; the numbers of lines stay."""
+    return [(name, b"\n".join(b"" if line.lstrip().startswith(b"#") else line for line in data.split(b"\n")))
+            for name, data in named(paths)]
+
+
 def stems(paths):
     return [(pathlib.Path(p).stem, pathlib.Path(p).read_bytes()) for p in paths]
 
@@ -88,7 +94,7 @@ def embed(args):
     return "".join((
         "/* SPDX-License-Identifier: MIT */\n/* Made by tools/embed.py. */\n",
         '#include "base/data-file.h"\n\n',
-        array("unc_embedded_data", named(args.data)),
+        array("unc_embedded_data", families(args.data)),
         index(args.data),
         array("unc_embedded_sims", stems(args.sim)),
         array("unc_embedded_blocks", stems(args.block)),
