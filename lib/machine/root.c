@@ -108,7 +108,8 @@ static int resolve(const struct unc_root *r, const char *path, bool last, char o
 		out[len] = '\0';
 		if (!last && !at[n + strspn(at + n, "/")])
 			break;
-		more = link_target(r, out, target);
+		/* On the running machine the kernel follows the links before the last part. */
+		more = r->live && !r->record ? 0 : link_target(r, out, target);
 		if (!more)
 			continue;
 		if (++links > MOST_LINKS)
