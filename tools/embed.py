@@ -29,14 +29,16 @@ def entry(name, data):
 
 
 def index_of(path):
-    """Family, name and identifier of its PMUs, CPU models, paths of its hardware, drivers and directories of devices,
-    which data files have on lines of their own."""
-    family, pmus, cpus, paths, modules, devices, inside = None, [], [], [], [], [], None
+    """Family, whether its PMUs are on CPUs that it does not name, name and identifier of its PMUs, CPU models, paths
+    of its hardware, drivers and directories of devices, which data files have on lines of their own."""
+    family, everywhere, pmus, cpus, paths, modules, devices, inside = None, False, [], [], [], [], [], None
     for line in pathlib.Path(path).read_text(encoding="utf-8").splitlines():
         key, _, value = line.partition(": ")
         value = value.split(" #")[0].strip().strip("'\"")
         if key == "family":
             family = value
+        elif key == "everywhere":
+            everywhere = value == "true"
         elif inside == "pmus:" and key == "  - name":
             pmus.append([value, None, None])
         elif inside == "pmus:" and key == "    identifier":
@@ -55,17 +57,17 @@ def index_of(path):
             inside = line
     if not family or not (pmus or devices):
         raise SystemExit(f"{path}: no 'family' or no list of 'pmus' or 'devices' to be indexed")
-    return family, pmus, cpus, paths, modules, devices
+    return family, everywhere or not cpus, pmus, cpus, paths, modules, devices
 
 
 def index(paths):
     text, rows = [], []
     for i, path in enumerate(sorted(paths, key=lambda p: os.fsencode(os.path.basename(p)))):
-        family, pmus, *words = index_of(path)
+        family, everywhere, pmus, *words = index_of(path)
         patterns = ", ".join("{%s}" % ", ".join(escape(w.encode()) if w else "NULL" for w in p) for p in pmus)
         text.append(f"static const struct unc_pattern pmus_{i}[] = {{{patterns or '{0}'}}};\n")
         lists = ", ".join(escape(" ".join(each).encode()) for each in words)
-        rows.append(f'\t{{"{family}", pmus_{i}, {len(pmus)}, {lists}}},\n')
+        rows.append(f'\t{{"{family}", {int(everywhere)}, pmus_{i}, {len(pmus)}, {lists}}},\n')
     return "".join(text + ["const struct unc_index unc_embedded_index[] = {\n", *rows, "};\n"])
 
 

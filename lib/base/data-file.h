@@ -63,6 +63,7 @@ struct unc_pattern {
 /* What tells whether a machine has PMUs of a data file, so that only those files are parsed. */
 struct unc_index {
 	const char *family;
+	bool everywhere; /* not only on the CPUs that it names */
 	const struct unc_pattern *pmus;
 	size_t count;
 	const char *cpus;    /* the models that it names: "intel/6/143 intel/6/207" */

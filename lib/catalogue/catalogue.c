@@ -58,11 +58,20 @@ static const struct unc_pattern *recognise(const struct unc_pattern *patterns, s
 	return NULL;
 }
 
+/* A machine's PMUs and the names of its CPU. */
+struct here {
+	const struct unc_pmus *pmus;
+	const char *cpu_model;
+};
+
 /* The family may have one of the PMUs. */
 static bool has_one_of(const struct unc_index *index, void *context)
 {
-	const struct unc_pmus *pmus = context;
+	const struct here *here = context;
+	const struct unc_pmus *pmus = here->pmus;
 
+	if (!index->everywhere && !unc_has_one_of(index->cpus, here->cpu_model))
+		return false;
 	for (size_t i = 0; i < pmus->count; i++)
 		if (recognise(index->pmus, index->count, &pmus->items[i]))
 			return true;
@@ -194,7 +203,8 @@ static int find_function(struct uncore_pmu *pmu, const struct unc_family *f,
 
 int unc_catalogue_match(struct unc_catalogue *c, struct unc_pmus *pmus, struct unc_error *e)
 {
-	int r = unc_catalogue_add_built_in(c, has_one_of, pmus, e);
+	struct here here = {pmus, c->cpu_model};
+	int r = unc_catalogue_add_built_in(c, has_one_of, &here, e);
 
 	for (size_t i = 0; r == 0 && i < c->family_count; i++) {
 		struct unc_family *f = c->families[i];

@@ -522,6 +522,7 @@ static void the_index_agrees_with_the_data_files(void **state)
 			assert_non_null(strstr(index->devices, f->devices[k].directories));
 		if (f->source != UNC_SOURCE_KERNEL)
 			continue;
+		assert_int_equal(index->everywhere, f->everywhere || !f->model_count);
 		assert_int_equal(f->pattern_count, index->count);
 		for (size_t k = 0; k < index->count; k++) {
 			assert_string_equal(f->patterns[k].name, index->pmus[k].name);
