@@ -19,26 +19,18 @@ void buffer_free(struct buffer *b)
 	*b = (struct buffer){0};
 }
 
-char *buffer_more(struct buffer *b, size_t len)
+/* For calls that are not inlined. */
+extern char *buffer_more(struct buffer *b, size_t len);
+extern void buffer_add(struct buffer *b, const void *data, size_t len);
+
+void buffer_grow(struct buffer *b, size_t len)
 {
 	size_t room = b->room ? b->room : 256;
-	char *more;
 
-	while (room - b->len <= len) /* with the NUL */
+	while (room - b->len <= len)
 		room *= 2;
-	if (room > b->room)
-		b->data = cli_realloc(b->data, room, 1);
+	b->data = cli_realloc(b->data, room, 1);
 	b->room = room;
-	more = b->data + b->len;
-	b->len += len;
-	more[len] = '\0';
-	return more;
-}
-
-void buffer_add(struct buffer *b, const void *data, size_t len)
-{
-	if (len)
-		memcpy(buffer_more(b, len), data, len);
 }
 
 int buffer_read(struct buffer *b, const char *fmt, ...)

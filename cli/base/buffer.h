@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 struct buffer {
 	char *data; /* ends in a NUL behind `len`; NULL: nothing was added yet */
@@ -18,9 +19,28 @@ struct buffer {
 void buffer_free(struct buffer *b);
 /* A text that is freed where its block ends. */
 #define auto_buffer __attribute__((cleanup(buffer_free))) struct buffer
+/* Makes room for so many more characters. */
+void buffer_grow(struct buffer *b, size_t len);
+
 /* Where so many characters are to be put: they are part of the text now. */
-char *buffer_more(struct buffer *b, size_t len);
-void buffer_add(struct buffer *b, const void *data, size_t len);
+inline char *buffer_more(struct buffer *b, size_t len)
+{
+	char *more;
+
+	if (b->room - b->len <= len) /* with the NUL */
+		buffer_grow(b, len);
+	more = b->data + b->len;
+	b->len += len;
+	more[len] = '\0';
+	return more;
+}
+
+inline void buffer_add(struct buffer *b, const void *data, size_t len)
+{
+	if (len)
+		memcpy(buffer_more(b, len), data, len);
+}
+
 void buffer_puts(struct buffer *b, const char *text);
 void buffer_printf(struct buffer *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void buffer_vprintf(struct buffer *b, const char *fmt, va_list args)
