@@ -44,7 +44,7 @@ static const uint64_t tens[] = {1,
 				10000000000000000000u};
 #define MOST_TENS ((int)(sizeof(tens) / sizeof(*tens)) - 1)
 
-/* Two digits at a time, which halves the number of divisions. */
+/* Two digits at a time, which halves the number of divisions; those of 32 bits are cheaper. */
 static void put_digits(char *into, size_t len, uint64_t value)
 {
 	static const char pairs[] = "00010203040506070809101112131415161718192021222324"
@@ -52,26 +52,43 @@ static void put_digits(char *into, size_t len, uint64_t value)
 				    "50515253545556575859606162636465666768697071727374"
 				    "75767778798081828384858687888990919293949596979899";
 
-	for (; len > 1; value /= 100, len -= 2)
+	uint32_t low;
+
+	for (; value > UINT32_MAX; value /= 100, len -= 2)
 		memcpy(into + len - 2, pairs + value % 100 * 2, 2);
+	for (low = (uint32_t)value; len > 1; low /= 100, len -= 2)
+		memcpy(into + len - 2, pairs + (size_t)(low % 100) * 2, 2);
 	if (len)
-		*into = (char)('0' + value % 10);
+		*into = (char)('0' + low % 10);
+}
+
+/* The logarithm of a power of two: 1233 / 4096 is that of 2. It is right or one too low. */
+static int tens_of(int power)
+{
+	return power * 1233 >> 12;
 }
 
 size_t text_count(char into[COUNT_ROOM], uint64_t value)
 {
-	size_t len = 1;
+	size_t len;
 
 	if (value < 10) { /* most exponents */
 		into[0] = (char)('0' + value);
 		into[1] = '\0';
 		return 1;
 	}
-	while (len <= MOST_TENS && value >= tens[len])
-		len++;
+	len = (size_t)tens_of(63 - __builtin_clzll(value)) + 1;
+	len += value >= tens[len];
 	put_digits(into, len, value);
 	into[len] = '\0';
 	return len;
+}
+
+void buffer_count(struct buffer *to, uint64_t value)
+{
+	char *at = buffer_more(to, COUNT_ROOM);
+
+	to->len -= COUNT_ROOM - text_count(at, value);
 }
 
 /* A number of so many digits, the first of which is not 0: d.ddd x 10^exponent. */
@@ -118,9 +135,7 @@ static bool round_to(struct decimal *d, double size, int count)
 	memcpy(&bits, &size, sizeof(bits));
 	shift = (int)(bits >> FRACTION_BITS) - 1023 - FRACTION_BITS;
 	m = (bits & ((UINT64_C(1) << FRACTION_BITS) - 1)) | UINT64_C(1) << FRACTION_BITS;
-	/* The logarithm of the power of two: 1233 / 4096 is that of 2. It is right or one too
-	 * low. */
-	d->exponent = (shift + FRACTION_BITS) * 1233 >> 12;
+	d->exponent = tens_of(shift + FRACTION_BITS);
 	for (int i = 0; i < 2; i++, d->exponent++) {
 		power = count - 1 - d->exponent;
 		if (power > MOST_TENS)
@@ -241,20 +256,26 @@ static size_t put_decimals(char *into, uint64_t millionths)
 
 size_t text_real(char into[REAL_ROOM], double value)
 {
-	double size = fabs(value), whole = floor(size), millionths = rint((size - whole) * 1e6);
+	double size = fabs(value), millionths;
 	size_t len = 0;
+	int64_t whole;
 
 	*into = '\0';
 	if (!isfinite(value))
 		return 0;
-	if (size >= 1e15 || (size < 1e3 && whole < size))
+	if (size >= 1e15)
 		return text_digits(into, value, 15);
+	whole = (int64_t)size;
+	millionths = (size - (double)whole) * 1e6;
+	if (whole < 1000 && millionths > 0)
+		return text_digits(into, value, 15);
+	millionths = rint(millionths);
 	if (millionths >= 1e6) {
-		whole += 1;
+		whole++;
 		millionths = 0;
 	}
 	if (value < 0)
 		into[len++] = '-';
 	len += text_count(into + len, (uint64_t)whole);
-	return len + put_decimals(into + len, (uint64_t)millionths);
+	return len + put_decimals(into + len, (uint64_t)(int64_t)millionths);
 }

@@ -7,11 +7,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/buffer.h"
+
 #define COUNT_ROOM 24
 #define REAL_ROOM 40
 
 /* All write a NUL at the end, and return the length without it. */
 size_t text_count(char into[COUNT_ROOM], uint64_t value);
+void buffer_count(struct buffer *to, uint64_t value);
 /* A whole number as it is, a large one to a millionth, a smaller one with 15 digits; "" when it is
  * not finite. */
 size_t text_real(char into[REAL_ROOM], double value);

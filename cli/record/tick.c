@@ -176,24 +176,17 @@ void store_put_number(struct buffer *to, double v)
 	}
 }
 
-static void put_count(struct buffer *to, uint64_t v)
-{
-	char *text = buffer_more(to, COUNT_ROOM);
-
-	to->len -= COUNT_ROOM - text_count(text, v);
-}
-
 /* An element of the object of qualities: "12":["suspect",3] */
 static void put_quality(struct buffer *to, size_t row, enum uncore_quality quality, uint32_t reason)
 {
 	buffer_add(to, to->len ? ",\"" : "{\"", 2);
-	put_count(to, row);
+	buffer_count(to, row);
 	buffer_add(to, "\":[\"", 4);
 	buffer_puts(to, uncore_quality_name(quality));
 	buffer_add(to, "\"", 1);
 	if (reason) {
 		buffer_add(to, ",", 1);
-		put_count(to, reason);
+		buffer_count(to, reason);
 	}
 	buffer_add(to, "]", 1);
 }
@@ -208,7 +201,7 @@ static void put_distribution(struct buffer *to, const struct uncore_distribution
 		return;
 	}
 	buffer_add(to, "[", 1);
-	put_count(to, d->samples);
+	buffer_count(to, d->samples);
 	for (const double *v =
 		     (const double[]){d->mean, d->least, d->p50, d->p90, d->p99, d->most, NAN};
 	     isfinite(*v); v++) {
@@ -217,7 +210,7 @@ static void put_distribution(struct buffer *to, const struct uncore_distribution
 	}
 	for (size_t i = 0; i < sizeof(times) / sizeof(*times) && isfinite(d->threshold); i++) {
 		buffer_add(to, ",", 1);
-		put_count(to, times[i]);
+		buffer_count(to, times[i]);
 	}
 	buffer_puts(to, "]");
 }
