@@ -86,7 +86,7 @@ static void check_speed(const struct uncore_counter *counter, struct unc_delta *
 				: UNC_MOST_PER_S_64;
 	speed *= UNC_CLOCK_SLACK;
 	most = speed * longest_s + 1;
-	at_once = speed * fmax(longest_s, UNC_AT_ONCE_S) + 1;
+	at_once = speed * (longest_s > UNC_AT_ONCE_S ? longest_s : UNC_AT_ONCE_S) + 1;
 	if (fell && (double)d->count > most)
 		*d = went_back("count", d->from, d->to);
 	else if ((double)d->count > at_once && undo_torn(counter, d, at_once))
@@ -100,22 +100,6 @@ static void check_speed(const struct uncore_counter *counter, struct unc_delta *
 					.to = d->to};
 	else if (known && counter->width < 64 && most >= (double)mask(counter->width))
 		d->state = UNC_WRAPPED;
-}
-
-/* The times of the difference, and its state as they and `wrapped` tell it. */
-static void take_times(struct unc_delta *d, const struct uncore_reading *before,
-		       const struct uncore_reading *after)
-{
-	d->uncertain_ns = before->uncertain_ns + after->uncertain_ns;
-	d->uncertain_end_ns = after->uncertain_ns;
-	d->enabled_ns = after->enabled_ns - before->enabled_ns;
-	d->running_ns = after->running_ns - before->running_ns;
-	d->state = !d->enabled_ns   ? UNC_STOPPED
-		   : !d->running_ns ? UNC_NEVER_RAN
-		   : after->wrapped ? UNC_WRAPPED
-				    : UNC_COUNTED;
-	if (d->state == UNC_STOPPED)
-		d->why = after->why;
 }
 
 static void take_count(const struct uncore_counter *counter, const struct uncore_reading *before,
@@ -163,7 +147,16 @@ void unc_delta_take(const struct uncore_counter *counter, const struct uncore_re
 	} else if (after->running_ns < before->running_ns) {
 		*d = went_back("running time", before->running_ns, after->running_ns);
 	} else {
-		take_times(d, before, after);
+		d->uncertain_ns = before->uncertain_ns + after->uncertain_ns;
+		d->uncertain_end_ns = after->uncertain_ns;
+		d->enabled_ns = after->enabled_ns - before->enabled_ns;
+		d->running_ns = after->running_ns - before->running_ns;
+		d->state = !d->enabled_ns   ? UNC_STOPPED
+			   : !d->running_ns ? UNC_NEVER_RAN
+			   : after->wrapped ? UNC_WRAPPED
+					    : UNC_COUNTED;
+		if (d->state == UNC_STOPPED)
+			d->why = after->why;
 		if (after->wrapped && after->why && d->state == UNC_WRAPPED)
 			*d = (struct unc_delta){.state = UNC_REWRITTEN, .why = after->why};
 		else if (d->state == UNC_COUNTED)

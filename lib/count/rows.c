@@ -591,7 +591,8 @@ void unc_sum_add(struct unc_sum *sum, const struct unc_interval *interval, size_
 		sum->uncertain_ns = d->uncertain_ns;
 	if (d->took_ns > sum->took_ns)
 		sum->took_ns = d->took_ns;
-	sum->error_share = fmax(sum->error_share, interval->counters[counter].error_share);
+	if (interval->counters[counter].error_share > sum->error_share)
+		sum->error_share = interval->counters[counter].error_share;
 	sum->own += d->own;
 	sum->way = sum->way ? sum->way : interval->counters[counter].way;
 	sum->used++;

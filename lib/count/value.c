@@ -212,6 +212,13 @@ static void set_metric(struct unc_judged_row *v)
 		set_histogram(v);
 }
 
+/* fmax() would be a call. */
+static void raise_to(double *most, double value)
+{
+	if (value > *most)
+		*most = value;
+}
+
 void unc_value_set(struct unc_judged_row *v)
 {
 	uint64_t enabled_ns = 0, shortest_ns = UINT64_MAX, longest_ns = 0;
@@ -231,10 +238,10 @@ void unc_value_set(struct unc_judged_row *v)
 			shortest_ns = sum->shortest_ns;
 		if (sum->longest_ns > longest_ns)
 			longest_ns = sum->longest_ns;
-		v->skew = fmax(v->skew, (double)sum->skew_ns / (double)v->interval->length_ns);
-		v->uncertain_s = fmax(v->uncertain_s, (double)sum->uncertain_ns / 1e9);
-		v->took_s = fmax(v->took_s, (double)sum->took_ns / 1e9);
-		v->error_share = fmax(v->error_share, sum->error_share);
+		raise_to(&v->skew, (double)sum->skew_ns / (double)v->interval->length_ns);
+		raise_to(&v->uncertain_s, (double)sum->uncertain_ns / 1e9);
+		raise_to(&v->took_s, (double)sum->took_ns / 1e9);
+		raise_to(&v->error_share, sum->error_share);
 	}
 	if (used)
 		v->counted->seconds = (double)enabled_ns / (double)used / 1e9;
