@@ -26,7 +26,6 @@ enum value_type {
 
 struct value {
 	enum value_type type;
-	bool fixed; /* the same in all intervals of a row, while its query and place are the same */
 	union {
 		const char *text;
 		double real;
@@ -44,12 +43,6 @@ struct value {
 #define value_id(v) ((struct value){.type = VALUE_ID, .id = (v)})
 #define value_flag(v) ((struct value){.type = VALUE_FLAG, .flag = (v)})
 #define value_json(v) ((struct value){.type = VALUE_JSON, .json = (v)})
-
-static inline struct value value_fixed(struct value v)
-{
-	v.fixed = true;
-	return v;
-}
 
 /* Fields follow each other as an array that ends with one without name. */
 struct field {

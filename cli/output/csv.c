@@ -15,13 +15,15 @@ static void put_text(struct out *out, const char *text)
 {
 	const char *separator = out->setup.separator;
 	size_t start = out->to->len, len = 0;
+	char *at;
 
 	/* Most texts need neither quotation marks nor cleaning. */
 	while (text[len] >= ' ' && text[len] < 0x7f && text[len] != '"' && text[len] != *separator)
 		len++;
-	if (!text[len]) {
-		buffer_add(out->to, text, len);
-		buffer_puts(out->to, separator);
+	if (!text[len] && !separator[1]) {
+		at = buffer_more(out->to, len + 1);
+		memcpy(at, text, len);
+		at[len] = *separator;
 		return;
 	}
 	if (!strpbrk(text, "\"\r\n") && !strstr(text, separator)) {
@@ -49,67 +51,74 @@ static bool is_column(const struct field *f)
 	       (strcmp(f->name, "schema") != 0 && strcmp(f->name, "simulated") != 0);
 }
 
-/* A number needs quotation marks only if the separator can occur in it. */
-static void put_number(struct out *out, char number[REAL_ROOM], size_t len)
+/* Unknown is an empty cell, and so is a list, for which CSV has no form. A number needs quotation
+ * marks only if the separator can occur in it. */
+static void put_number(struct out *out, const struct value *v)
 {
 	const char *separator = out->setup.separator;
+	char *at = buffer_more(out->to, REAL_ROOM), number[REAL_ROOM];
+	size_t len = 0;
 
-	if (strchr("0123456789+-.e", *separator) || separator[1]) {
+	if (v->type == VALUE_REAL)
+		len = text_real(at, v->real);
+	else if (v->type == VALUE_COUNT)
+		len = text_count(at, v->count);
+	else if (v->type == VALUE_ID && v->id >= 0)
+		len = text_count(at, (uint64_t)v->id);
+	out->to->len -= REAL_ROOM;
+	if (separator[1] || (*separator != ',' && strchr("0123456789+-.e", *separator))) {
+		memcpy(number, at, len);
+		number[len] = '\0';
 		put_text(out, number);
 		return;
 	}
-	number[len] = *separator;
-	buffer_add(out->to, number, len + 1);
+	at[len] = *separator;
+	at[len + 1] = '\0';
+	out->to->len += len + 1;
 }
 
-static void put_value(struct out *out, const struct field *f)
+static void put_source(struct out *out, const char *text)
 {
-	char number[REAL_ROOM] = "", source[256] = "";
-	size_t len = 0;
+	char source[256];
+
+	snprintf(source, sizeof(source), "SIMULATED %s", text);
+	put_text(out, source);
+}
+
+void csv_output_put(struct out *out, const struct field *f)
+{
+	const struct value *v = &f->value;
 
 	if (!is_column(f))
 		return;
-	switch (f->value.type) {
-	case VALUE_TEXT:
-		if (out->setup.simulated && strcmp(f->name, "source") == 0)
-			snprintf(source, sizeof(source), "SIMULATED %s", f->value.text);
-		put_text(out, *source ? source : f->value.text ? f->value.text : "");
-		return;
-	case VALUE_FLAG:
-		put_text(out, f->value.flag ? "true" : "false");
-		return;
-	case VALUE_REAL:
-		len = text_real(number, f->value.real);
-		break;
-	case VALUE_COUNT:
-		len = text_count(number, f->value.count);
-		break;
-	case VALUE_ID:
-		if (f->value.id >= 0)
-			len = text_count(number, (uint64_t)f->value.id);
-		break;
-	default: /* unknown, or a list, for which CSV has no form */
-		break;
-	}
-	put_number(out, number, len);
+	if (out->names)
+		put_text(out, f->name);
+	else if (v->type == VALUE_FLAG)
+		put_text(out, v->flag ? "true" : "false");
+	else if (v->type != VALUE_TEXT || !v->text)
+		put_number(out, v);
+	else if (out->setup.simulated && strcmp(f->name, "source") == 0)
+		put_source(out, v->text);
+	else
+		put_text(out, v->text);
 }
 
 static void end_line(struct out *out)
 {
 	out->to->len -= strlen(out->setup.separator);
-	buffer_puts(out->to, "\n");
+	buffer_add(out->to, "\n", 1);
 }
 
 void csv_output_record(struct out *out, const struct field *fields)
 {
 	out->to->records = true;
-	for (const struct field *f = fields; out->setup.header && f->name; f++)
-		if (is_column(f))
-			put_text(out, f->name);
-	if (out->setup.header)
+	if (out->setup.header) {
+		out->names = true;
+		cells_print(out, fields);
 		end_line(out);
-	out->setup.header = false;
-	cells_print(out, fields, put_value);
+		out->names = out->setup.header = false;
+	}
+	cells_print(out, fields);
 	end_line(out);
 }
 

@@ -16,49 +16,60 @@ static int precision(const struct value *v)
 		      : v->type == VALUE_COUNT ? (double)v->count
 					       : 0;
 
-	return rint(real) == real && fabs(real) >= 1e15 ? 17 : 15;
+	return fabs(real) >= 1e15 && rint(real) == real ? 17 : 15;
+}
+
+/* False: it needs escapes. */
+static bool put_plain_text(const char *text, struct buffer *to)
+{
+	size_t len = 0;
+	char *at;
+
+	for (; text[len] >= ' ' && text[len] < 0x7f; len++)
+		if (text[len] == '"' || text[len] == '\\')
+			return false;
+	if (text[len])
+		return false;
+	at = buffer_more(to, len + 2);
+	at[0] = at[len + 1] = '"';
+	memcpy(at + 1, text, len);
+	return true;
+}
+
+/* False: it has an exponent. */
+static bool put_plain_real(const struct value *v, struct buffer *to)
+{
+	bool whole = v->real >= 1 && v->real < 1e15 && (double)(int64_t)v->real == v->real;
+	char number[REAL_ROOM];
+	size_t len = whole ? text_count(number, (uint64_t)v->real)
+			   : text_digits(number, v->real, precision(v));
+
+	if (!whole && memchr(number, 'e', len))
+		return false;
+	buffer_add(to, number, len);
+	if (whole || !memchr(number, '.', len))
+		buffer_add(to, ".0", 2);
+	return true;
 }
 
 /* Puts a value without jansson, whose object for each value would take most of the time of printing
- * an interval. False: it is text that needs escapes, or a number with an exponent. */
+ * an interval. False: only jansson can. */
 static bool put_plain(const struct value *v, struct buffer *to)
 {
-	const char *text = v->type == VALUE_TEXT ? v->text : NULL;
-	char number[REAL_ROOM + 4], *at;
-	size_t len = 0;
-
-	for (; text && text[len] >= ' ' && text[len] < 0x7f; len++)
-		if (text[len] == '"' || text[len] == '\\')
-			return false;
-	if (v->type == VALUE_JSON || (text && text[len]))
+	if (v->type == VALUE_TEXT && v->text)
+		return put_plain_text(v->text, to);
+	if (v->type == VALUE_REAL && isfinite(v->real))
+		return put_plain_real(v, to);
+	if (v->type == VALUE_JSON || (v->type == VALUE_COUNT && v->count > INT64_MAX))
 		return false;
-	if (text) {
-		at = buffer_more(to, len + 2);
-		at[0] = at[len + 1] = '"';
-		memcpy(at + 1, text, len);
-	} else if (v->type == VALUE_FLAG) {
+	if (v->type == VALUE_COUNT)
+		buffer_count(to, v->count);
+	else if (v->type == VALUE_ID && v->id >= 0)
+		buffer_count(to, (uint64_t)v->id);
+	else if (v->type == VALUE_FLAG)
 		buffer_puts(to, v->flag ? "true" : "false");
-	} else if (v->type == VALUE_COUNT && v->count <= INT64_MAX) {
-		buffer_add(to, number, text_count(number, v->count));
-	} else if (v->type == VALUE_ID && v->id >= 0) {
-		buffer_add(to, number, text_count(number, (uint64_t)v->id));
-	} else if (v->type == VALUE_REAL && v->real >= 1 && v->real < 1e15 &&
-		   floor(v->real) == v->real) {
-		len = text_count(number, (uint64_t)v->real);
-		memcpy(number + len, ".0", 2);
-		buffer_add(to, number, len + 2);
-	} else if (v->type == VALUE_REAL && isfinite(v->real)) {
-		len = text_digits(number, v->real, precision(v));
-		if (strchr(number, 'e'))
-			return false;
-		buffer_add(to, number, len);
-		if (!strchr(number, '.'))
-			buffer_puts(to, ".0");
-	} else if (v->type == VALUE_COUNT) {
-		return false;
-	} else {
-		buffer_puts(to, "null");
-	}
+	else
+		buffer_add(to, "null", 4);
 	return true;
 }
 
@@ -92,7 +103,7 @@ static void put_object(const struct field *fields, struct buffer *to)
 	buffer_puts(to, "}");
 }
 
-static void put_cell(struct out *out, const struct field *f)
+void json_output_put(struct out *out, const struct field *f)
 {
 	put_member(out->to, f);
 }
@@ -124,13 +135,13 @@ void json_output_record(struct out *out, const struct field *fields)
 	size_t start = to->len;
 
 	to->records = true;
-	cells_print(out, fields, put_cell);
+	cells_print(out, fields);
 	to->data[start] = '{';
 	if (out->row && out->row->sample && out->row->row->query->family) {
 		buffer_puts(to, ",\"inputs\":");
 		put_inputs(out->row, to);
 	}
-	buffer_puts(to, "}\n");
+	buffer_add(to, "}\n", 2);
 }
 
 void json_output_document(json_t *document, struct buffer *to)

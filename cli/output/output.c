@@ -15,10 +15,11 @@ const struct output outputs[] = {
 	{"text", .window = text_output_window},
 	{"csv", 0,
 	 "CSV with a header line; wide: a line for each interval, a column for each value",
-	 .record = csv_output_record, .form = "wide"},
-	{"csv=wide", .record = csv_output_record, .window = wide_output_window},
+	 .record = csv_output_record, .put = csv_output_put, .form = "wide"},
+	{"csv=wide", .record = csv_output_record, .put = csv_output_put,
+	 .window = wide_output_window},
 	{"json", 'j', "JSON; for rows, one object in each line", .record = json_output_record,
-	 .document = json_output_document},
+	 .put = json_output_put, .document = json_output_document},
 	{"html", 0, "A page for a browser: charts over time, the machine, findings",
 	 .begin = html_output_begin, .window = html_output_window, .extra = true},
 	/* Tables of data/names/views.yaml. */
@@ -62,64 +63,7 @@ void out_free(struct out *out)
 	buffer_free(&out->html.quality);
 	free(out->rows);
 	out->rows = NULL;
-	cells_free(out->cells, out->cell_count);
-	out->cells = NULL;
-	out->cell_count = 0;
-}
-
-static void print_record(struct out *out, const struct out_row *kept)
-{
-	const struct uncore_row *row = kept->row;
-	bool event = !row->query->family;
-	bool counted = event && isfinite(row->value);
-	double scale = out_rate_scale(row);
-	auto_buffer texts = {0};
-	struct field fields[OUT_FIELDS_ROOM] = {
-		{"schema", value_fixed(value_count(JSON_SCHEMA))},
-		{"time", value_real(out->frame.time)},
-		{"interval", value_real(out->frame.window)},
-		{"total", value_flag(out->frame.total)},
-		{"source", value_fixed(value_text(out->setup.source))},
-		{"simulated", value_fixed(value_flag(out->setup.simulated))},
-		{"kind", value_fixed(value_text(event ? "event" : "metric"))},
-		{"name", value_fixed(value_text(row->query->name))},
-		{"family", value_fixed(value_text(row->query->family))},
-		{"socket", value_fixed(place_value(row->place, PLACE_SOCKET))},
-		{"pmu", value_fixed(place_value(row->place, PLACE_PMU))},
-		{"cpu", value_fixed(place_value(row->place, PLACE_CPU))},
-		{"value", value_real(row->value)},
-		{"unit", value_fixed(value_text(row->query->unit))},
-		{"rate", value_real(row->rate * scale)},
-		{"quality", value_text(uncore_quality_name(row->quality))},
-		{"coverage", value_real(row->counted->coverage)},
-		{"instances", value_count(row->counted->instances)},
-		{"count", counted ? value_count(row->counted->count) : value_none()},
-		{"enabled_ns", event ? value_count(row->counted->enabled_ns) : value_none()},
-		{"running_ns", event ? value_count(row->counted->running_ns) : value_none()},
-		{"reason", value_text(row->reason)},
-		{"role", place_value(row->place, PLACE_ROLE)},
-		{"filter", value_fixed(value_text(row->query->filter))},
-		{"port", value_fixed(place_value(row->place, PLACE_PORT))},
-		{"ceiling", value_real(row->ceiling)},
-		{"low", value_real(row->low)},
-		{"high", value_real(row->high)},
-		{"node", value_fixed(place_value(row->place, PLACE_NODE))},
-		{"channel", value_fixed(place_value(row->place, PLACE_CHANNEL))},
-		{"date", value_text(out->date)},
-		{"wall_ns", value_count(out->frame.wall_ns)},
-		{"monotonic_ns", value_count(out->frame.monotonic_ns)},
-		{"host", value_fixed(value_text(out->setup.host))},
-		{"missed", value_count(out->frame.missed)},
-	};
-
-	place_add(row->place, fields);
-	if (kept->distribution)
-		out_add_distribution(out, kept->distribution, scale, fields);
-	if (out->setup.table && out->setup.table->add)
-		out->setup.table->add(out, row, fields, &texts);
-	out->row = kept;
-	out->output->record(out, fields);
-	out->row = NULL;
+	cells_free(out);
 }
 
 void out_row(struct out *out, struct out_row row)
@@ -142,8 +86,13 @@ void out_print(struct out *out, const struct frame *frame)
 	cli_date(out->date, frame->wall_ns);
 	if (out->output->window)
 		out->output->window(out);
-	for (size_t i = 0; !out->output->window && i < out->row_count; i++)
-		print_record(out, &out->rows[i]);
+	else
+		cells_begin(out);
+	for (size_t i = 0; !out->output->window && i < out->row_count; i++) {
+		out->row = &out->rows[i];
+		out->output->record(out, NULL);
+	}
+	out->row = NULL;
 	out->begun = true;
 	out->row_count = 0;
 }

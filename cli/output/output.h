@@ -28,8 +28,10 @@ struct output {
 	int key; /* the letter of its option --NAME; 0: there is no short option */
 	/* The help of the option; NULL: there is no option, and a preset or default selects it. */
 	const char *doc;
-	/* Prints a record. */
+	/* Prints a record of these fields; NULL: that of out->row. */
 	void (*record)(struct out *out, const struct field *fields);
+	/* Puts a cell of a record. */
+	void (*put)(struct out *out, const struct field *field);
 	/* Prints a document, which contains lists and objects, and frees it; NULL: this output has
 	 * only flat records. */
 	void (*document)(json_t *document, struct buffer *to);
@@ -113,8 +115,11 @@ struct out {
 	struct out_row *rows; /* of this window */
 	size_t row_count, row_room;
 	const struct out_row *row; /* whose record is printed; NULL: the record is of no row */
-	struct cells *cells;       /* the latest record of each row */
+	/* Kept texts of parts of records: for each row, and for all rows of a window. */
+	struct cells *cells;
 	size_t cell_count;
+	struct buffer shared[OUT_SHARED];
+	bool names; /* cells are the names of their fields: the header line of CSV */
 };
 
 void out_free(struct out *out);
@@ -194,8 +199,10 @@ void out_add_distribution(struct out *out, const struct uncore_distribution *d, 
 /* ---- the functions of `outputs`, each in the file of its name ---- */
 
 void csv_output_record(struct out *out, const struct field *fields);
+void csv_output_put(struct out *out, const struct field *field);
 void wide_output_window(struct out *out);
 void json_output_record(struct out *out, const struct field *fields);
+void json_output_put(struct out *out, const struct field *field);
 void json_output_document(json_t *document, struct buffer *to);
 void html_output_begin(struct out *out, json_t *about);
 void html_output_window(struct out *out);
