@@ -80,10 +80,10 @@ in_terminal() {
 	local tmux=(tmux -u -f /dev/null -S "$BATS_TEST_TMPDIR/socket") size=$1 count
 
 	shift
-	"${tmux[@]}" new-session -d -x "${size%x*}" -y "${size#*x}" "$(printf '%q ' "$UNCORE" "$@"); echo \$? >$BATS_TEST_TMPDIR/ended; sleep 100" 3>&-
-	for ((count = 0; count < 300; count++)); do
+	"${tmux[@]}" new-session -d -x "${size%x*}" -y "${size#*x}" "$(printf '%q ' env "UNCORE_SKIP_WAITS=${SKIP_WAITS-}" "$UNCORE" "$@"); echo \$? >$BATS_TEST_TMPDIR/ended; sleep 100" 3>&-
+	for ((count = 0; count < 1500; count++)); do
 		[ ! -s "$BATS_TEST_TMPDIR/ended" ] || break
-		sleep 0.1
+		sleep 0.02
 	done
 	output=$("${tmux[@]}" capture-pane -p)
 	"${tmux[@]}" kill-server || true

@@ -74,11 +74,16 @@ no_sanitizer_report() {
 	esac
 }
 
-# expect STATUS COMMAND...: runs it; $output, of which $lines are the lines, and $stderr are what it wrote. `run` of bats
-# takes four times as long.
+# at_once COMMAND...: runs it. Simulations with a step do not wait: skip-waits.c.
+at_once() {
+	UNCORE_SKIP_WAITS=${SKIP_WAITS-} "$@"
+}
+
+# expect STATUS COMMAND...: runs it at once; $output, of which $lines are the lines, and $stderr are what it wrote.
+# `run` of bats takes four times as long.
 expect() {
 	status=0
-	output=$("${@:2}" 2>"$BATS_TEST_TMPDIR.stderr") || status=$?
+	output=$(at_once "${@:2}" 2>"$BATS_TEST_TMPDIR.stderr") || status=$?
 	stderr=$(<"$BATS_TEST_TMPDIR.stderr")
 	# shellcheck disable=SC2034 # for tests
 	mapfile -t lines <<<"$output"

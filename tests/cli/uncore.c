@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* The command as the suites call it. Most command lines run without sanitizers, which take twice as long. A sample of them runs
  * with sanitizers, as do all command lines of a suite with UNCORE_AT_ONCE, and all of all suites with UNCORE_SANITIZE=all.
+ * In calls of `expect` simulations with a step do not wait: skip-waits.c.
  *
- *   UNCORE_PLAIN, UNCORE_BUILT   the command without sanitizers, and with them */
+ *   UNCORE_PLAIN, UNCORE_BUILT   the command without sanitizers, and with them
+ *   UNCORE_SKIP_WAITS            in calls that may skip waits, the library that does it */
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -38,6 +40,23 @@ static bool is_in_sample(char **argv)
 	return (sum >> 16) % SAMPLE == 0;
 }
 
+static bool has_step(char **argv)
+{
+	for (char **arg = argv + 1; *arg; arg++)
+		if (strncmp(*arg, "sim:", strlen("sim:")) == 0 && strstr(*arg, ",step="))
+			return true;
+	return false;
+}
+
+static void skip_waits(void)
+{
+	char options[512];
+
+	snprintf(options, sizeof(options), "%s:verify_asan_link_order=0", variable("ASAN_OPTIONS"));
+	setenv("ASAN_OPTIONS", options, 1);
+	setenv("LD_PRELOAD", variable("UNCORE_SKIP_WAITS"), 1);
+}
+
 int main(int argc, char **argv)
 {
 	bool all = strcmp(variable("UNCORE_SANITIZE"), "all") == 0;
@@ -47,6 +66,8 @@ int main(int argc, char **argv)
 										  : "UNCORE_PLAIN");
 	if (!argv[0])
 		return EXIT_FAILURE;
+	if (*variable("UNCORE_SKIP_WAITS") && !*variable("LD_PRELOAD") && has_step(argv))
+		skip_waits();
 	execv(argv[0], argv);
 	perror(argv[0]);
 	return 127;
