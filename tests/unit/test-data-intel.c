@@ -255,11 +255,12 @@ static size_t assert_all_words(const struct uncore *u, const struct model *model
 	return held;
 }
 
+/* Those of families with PMUs: a machine has no others. */
 static size_t metrics_of_intel(const struct uncore *u)
 {
 	size_t here = 0;
 
-	for (size_t i = 0; i < uncore_metric_count(u); i++) {
+	for (size_t i = 0; i < u->catalogue.metric_count; i++) {
 		const struct uncore_metric *m = uncore_metric_at(u, i);
 
 		here += strncmp(uncore_metric_family(m), "intel-", 6) == 0 &&
