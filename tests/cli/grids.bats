@@ -91,7 +91,7 @@ table() {
 @test "a recording shows the table of its interval" {
 	[[ $("$UNCORE" --help) == *' record '* ]] || skip 'built without record'
 	cd "$BATS_TEST_TMPDIR" || return
-	"$UNCORE" --source "$SIM_SPR" record -o one -I 1s --interval-count 1
+	expect 0 "$UNCORE" --source "$SIM_SPR" record -o one -I 1s --interval-count 1
 	TIME=()
 	table memory report one mem
 	table links report one link

@@ -304,7 +304,7 @@ suggested() {
 			[[ $line == @(report|diff)* ]] || words=(--source "sim:$machine,step=1s" "${words[@]}")
 			[[ $line != *--resctrl* ]] || words=(--root "$SPR" "${words[@]:2}")
 			status=0
-			stderr=$(timeout 60 "$UNCORE" "${words[@]}" 2>&1 >/dev/null </dev/null) || status=$?
+			stderr=$(without_waits timeout 60 "$UNCORE" "${words[@]}" 2>&1 >/dev/null </dev/null) || status=$?
 			no_sanitizer_report
 			[ "$status" -eq 0 ] || { [ "$status" -eq 3 ] && [ -n "$stderr" ]; } || fail "$machine: $line: $status $stderr"
 		done <commands

@@ -74,8 +74,8 @@ no_sanitizer_report() {
 	esac
 }
 
-# at_once COMMAND...: runs it. Simulations with a step do not wait: skip-waits.c.
-at_once() {
+# without_waits COMMAND...: runs it. Simulations with a step do not wait: skip-waits.c.
+without_waits() {
 	UNCORE_SKIP_WAITS=${SKIP_WAITS-} "$@"
 }
 
@@ -83,7 +83,7 @@ at_once() {
 # `run` of bats takes four times as long.
 expect() {
 	status=0
-	output=$(at_once "${@:2}" 2>"$BATS_TEST_TMPDIR.stderr") || status=$?
+	output=$(without_waits "${@:2}" 2>"$BATS_TEST_TMPDIR.stderr") || status=$?
 	stderr=$(<"$BATS_TEST_TMPDIR.stderr")
 	# shellcheck disable=SC2034 # for tests
 	mapfile -t lines <<<"$output"

@@ -42,7 +42,7 @@ equal() {
 @test "the map of a recording has the ports that were recorded" {
 	[[ $("$UNCORE" --help) == *' record '* ]] || skip 'built without SQLite'
 	cd "$BATS_TEST_TMPDIR" || return
-	"$UNCORE" --source "$SIM_SPR" record -o recording -I 1s --interval-count 3
+	expect 0 "$UNCORE" --source "$SIM_SPR" record -o recording -I 1s --interval-count 3
 	page --source replay:recording stat
 	check '.windows[0].screen.lines | map(.kind) | index("port") and index("channel") and index("machine")'
 	check '.windows[0] as $w | [$w.screen.lines[] | select(.kind == "port") | .rows.in] | length > 2 and all($w.values[.] > 0)'

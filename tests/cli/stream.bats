@@ -143,7 +143,7 @@ compare() {
 
 @test "a recording: all of it, once, and no /metrics" {
 	[[ $("$UNCORE" --help) == *' record '* ]] || skip 'built without SQLite'
-	"$UNCORE" --source "$SIM_SPR" record -o recording -I 1s --interval-count 7 mem
+	expect 0 "$UNCORE" --source "$SIM_SPR" record -o recording -I 1s --interval-count 7 mem
 	serve --source replay:recording serve --listen unix:socket mem
 	scrape stream "$address" 99 >events
 	[ "$(jq -s 'map(select(.event == "window")) | length' events)" -eq 7 ] || fail "$(<events)"
@@ -154,7 +154,7 @@ compare() {
 	[[ $(scrape raw "$address" <request) == *' 404 '* ]] || fail 'metrics of a recording'
 	stop TERM
 	# Longer intervals than the default.
-	"$UNCORE" --source "$SIM_SPR" record -o long -I 3s --interval-count 1 -M memory.bandwidth
+	expect 0 "$UNCORE" --source "$SIM_SPR" record -o long -I 3s --interval-count 1 -M memory.bandwidth
 	# The host is the recorded one, which a simulation does not have.
 	sqlite3 long "INSERT OR REPLACE INTO meta (key, value) VALUES ('host', 'node7')"
 	serve --source replay:long serve --listen unix:socket -M memory.bandwidth
@@ -171,7 +171,7 @@ compare() {
 	[[ $("$UNCORE" --help) == *' record '* ]] || skip 'built without SQLite'
 	mkdir data
 	sed 's/cas_rd \* 64 \/ seconds/cas_rd * 32 \/ seconds/' "$UNCORE_SOURCE_ROOT/data/intel-imc.yaml" >data/intel-imc.yaml
-	"$UNCORE" --data data --source "$SIM_SPR" record -o recording -I 1s --interval-count 1 --per-socket -M memory.read.bandwidth
+	expect 0 "$UNCORE" --data data --source "$SIM_SPR" record -o recording -I 1s --interval-count 1 --per-socket -M memory.read.bandwidth
 	serve --source replay:recording,as-recorded serve --listen unix:socket -I 1s --per-socket -M memory.read.bandwidth
 	scrape stream "$address" 99 >events
 	value=$("$UNCORE" --data data --source replay:recording stat -j -I 1s --per-socket -M memory.read.bandwidth | jq -s 'map(select(.socket == 0)) | first.value')

@@ -15,12 +15,10 @@ answers() {
 	local answer arguments words count=0
 
 	while read -r answer arguments; do
-		# Simulated seconds need not be waited for; top ends only where it is told to.
-		arguments=${arguments/ 1 1/ 0.01 1}
-		arguments=${arguments/-I 1s/-I 10ms}
+		# top ends only where it is told to.
 		[ "$arguments" != top ] || arguments='top --interval-count 1 -I 10ms'
 		read -ra words <<<"$arguments"
-		run --separate-stderr "$UNCORE" --source "sim:$1,step=1s" "${words[@]}" </dev/null
+		run --separate-stderr without_waits "$UNCORE" --source "sim:$1,step=1s" "${words[@]}" </dev/null
 		no_sanitizer_report
 		case $answer in
 		yes)
