@@ -688,13 +688,18 @@ media_c6 0x1000000000000001' ]
 	[[ $("$UNCORE" --help) == *' record '* ]] || skip 'built without record'
 	views_of_recording "$SPR_DEVICES"
 	views_of_recording "$ZEN4_DEVICES"
-	views_of_recording "$T410_DEVICES"
-	views_of_recording "$GRACE_DEVICES"
 	# The rows of the picture are not among the records, and are in no sum.
 	expect 0 "$UNCORE" --source "$SPR_DEVICES" record "$BATS_TEST_TMPDIR/spr.db" -I 1s -n 2
 	expect 0 "$UNCORE" report "$BATS_TEST_TMPDIR/spr.db" -j
 	[ "$(jq -r 'select(.name) | [.name, .family, .socket, .channel, .port, .pmu, .role] | join(" ")' <<<"$output" | sort | uniq -d)" = '' ] || fail 'twice'
 	[ "$(jq -r 'select(.role == "sum" and .name == "pcie.inbound.read.bandwidth") | .mean' <<<"$output")" = 74120000000 ] || fail 'the sum'
+}
+
+# bats test_tags=slow
+@test "a default recording has what the views show of devices on Arm, too" {
+	[[ $("$UNCORE" --help) == *' record '* ]] || skip 'built without record'
+	views_of_recording "$T410_DEVICES"
+	views_of_recording "$GRACE_DEVICES"
 }
 
 @test "uncore alone fits the terminal: the busiest places, and the sum of the others in a line" {
