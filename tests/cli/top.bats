@@ -76,13 +76,13 @@ screen() {
 	mux capture-pane -p "$@"
 }
 
-# eventually_true FUNCTION...: for as long as a very slow machine may take.
+# until_true FUNCTION...: for as long as a very slow machine may take.
 until_true() {
 	local count
 
-	for ((count = 0; count < 300; count++)); do
+	for ((count = 0; count < 1000; count++)); do
 		"$@" && return
-		sleep 0.1
+		sleep 0.03
 	done
 	return 1
 }
