@@ -78,9 +78,9 @@ finish() {
 	output=$(<"$BATS_TEST_TMPDIR/out")
 }
 
-# near VALUE EXPECTED: within 1 %.
+# near VALUE EXPECTED [PERCENT]: within so many, by default 1.
 near() {
-	awk -v v="$1" -v e="$2" 'BEGIN { exit !(v >= e * 0.99 && v <= e * 1.01) }' || fail "$1 and not $2"
+	awk -v v="$1" -v e="$2" -v p="${3-1}" 'BEGIN { exit !(v >= e * (1 - p / 100) && v <= e * (1 + p / 100)) }' || fail "$1 and not $2"
 }
 
 # value NAMES METRIC SOCKET [N]: of the N-th interval (default: the last one) in the rows of JSON.
