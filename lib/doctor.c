@@ -391,7 +391,7 @@ static int check_families(struct uncore *u)
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < 2 * count; i++) {
-		struct unc_family *f = u->catalogue.families[i % count];
+		struct unc_family *f = u->catalogue.families[i < count ? i : i - count];
 		const struct unc_expectation *x = expected(u, f);
 
 		if ((i >= count) != (x != NULL))

@@ -370,7 +370,7 @@ int uncore_groups_assign(struct uncore_groups *g, size_t i, const int *tasks, si
 	free(wanted);
 	/* A group that was made again has no label. */
 	if (moved >= 0 && strcmp(slot->next, label) != 0) {
-		strcpy(slot->next, label);
+		snprintf(slot->next, sizeof(slot->next), "%s", label);
 		slot->since_ns = unc_now_ns();
 		slot->changed = true;
 	}

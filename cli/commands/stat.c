@@ -262,9 +262,10 @@ static void take_preset(struct stat_options *o, char *arg, struct argp_state *st
 	if (!o->file || !strpbrk(arg, "./"))
 		argp_error(state, "'%s' is not one of: %s; put -- before a command", arg,
 			   names.data);
-	if (*o->file)
+	else if (*o->file)
 		argp_error(state, "'%s' is not a preset, and the file is '%s'", arg, *o->file);
-	*o->file = arg;
+	else
+		*o->file = arg;
 }
 
 /* INTERVAL, COUNT, or the first word of the command; of a preset, where a word is rather mistyped,

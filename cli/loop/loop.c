@@ -235,7 +235,7 @@ static int change_monitor(struct loop *l, struct uncore_monitor *m)
 /* A monitor borrows from the scan: it ends before the machine is scanned again. */
 static int scan_again(struct loop *l, const struct sink *s, const struct request *next)
 {
-	struct uncore_monitor *m;
+	struct uncore_monitor *m = NULL;
 	int err, status;
 
 	cli_set_running(NULL);

@@ -50,6 +50,7 @@ static const struct unc_pattern *recognise(const struct unc_pattern *patterns, s
 					   const struct uncore_pmu *pmu)
 {
 	for (size_t i = 0; i < count; i++)
+		/* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): none has a count of 0 */
 		if (unc_pattern_matches(patterns[i].name, pmu->name) &&
 		    (!patterns[i].identifier ||
 		     (pmu->identifier &&

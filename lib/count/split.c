@@ -485,9 +485,9 @@ static int split_by_devices(struct splitter *x, enum unc_filter_kind kind, const
 	if (x->ports_unknown)
 		return -ENODEV;
 	for (size_t i = 0; r >= 0 && i < 2 * value->count; i++) {
-		const struct uncore_device *d = value->choices[i % value->count].device;
 		bool alone = i >= value->count;
-		size_t k = 0;
+		size_t choice = alone ? i - value->count : i, k = 0;
+		const struct uncore_device *d = value->choices[choice].device;
 
 		if (!find_port(x, d->port) || split_alone(x, d, from, true) != alone)
 			continue;

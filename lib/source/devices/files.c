@@ -244,7 +244,7 @@ static int open_counter(struct files_source *s, struct counter *c, struct uncore
 	}
 	if (r == 0)
 		return 0;
-	if (!why.text[0])
+	if (c->read && !why.text[0])
 		unc_fail(&why, -r, "/%s/%s cannot be read: %s%s", pmu->directory, c->read->file,
 			 unc_errno_text(r), r == -EACCES ? " (root can read it)" : "");
 	c->read = NULL;
@@ -477,7 +477,7 @@ static void read_counter(const struct files_source *s, const struct counter *c,
 			 struct uncore_reading *into)
 {
 	*into = (struct uncore_reading){.lost = !c->read};
-	for (size_t i = 0; i < c->count && !into->lost; i++) {
+	for (size_t i = 0; c->read && i < c->count && !into->lost; i++) {
 		struct file *f = &s->files[c->files[i]];
 		uint64_t value = 0;
 
