@@ -15,8 +15,7 @@ struct out;
 
 /* What is kept of a row. */
 struct cells {
-	/* The row's. They must stay allocated meanwhile: a sink that prints rows changes no
-	 * plan. */
+	/* The row's. They stay allocated for a run. */
 	const void *query, *place;
 	double scale; /* out_rate_scale() */
 	struct buffer fixed[OUT_FIXED];
@@ -27,6 +26,7 @@ void cells_begin(struct out *out);
 /* Appends the cells of these fields (NULL: of out->row) to out->to, each by out->output->put(). Its
  * text may depend only on the field and on what all records have in common, since it is kept. */
 void cells_print(struct out *out, const struct field *fields);
+/* A run begins or has ended, with other rows. */
 void cells_free(struct out *out);
 
 #endif

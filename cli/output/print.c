@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/replay.h"
+#include "output/cells.h"
 
 /* Whether it has a record for each interval: csv=wide. */
 static bool is_wide(const struct output *o)
@@ -112,6 +113,8 @@ static int begin_rounds(void *context, size_t count, double seconds)
 	struct print *p = context;
 
 	p->writer.signal_fd = p->sink.stop_fd;
+	/* Another run has other rows, which may be where those before were. */
+	cells_free(&p->out);
 	if (count <= 1 || !p->o->output->window)
 		return CLI_OK;
 	out_text_rounds(&p->out, count, seconds);

@@ -219,6 +219,19 @@ link() {
 	done
 }
 
+@test "each run of a command has the ends of its own links" {
+	local swap='peers="1 -1"; if grep -q "peer 0 1" "$1"; then peers="-1 0"; fi
+		printf "%s\n" "gpus 2" "nvlinks 2" "nvlink 0 1000" "peer 0 ${peers% *}" "peer 1 ${peers#* }" >"$1"; sleep 0.15'
+
+	make_gpus 2 256
+	root=$BATS_FILE_TMPDIR/2-256
+	script 'gpus 2' 'nvlinks 2' 'nvlink 0 1000' 'peer 0 1' 'peer 1 -1'
+	# Without sanitizers, which do not use memory again soon: rows are where those of an earlier run were.
+	UNCORE=$UNCORE_PLAIN expect 0 per_link -M device.link.in.bandwidth -r 14 -j -- bash -c "$swap" - "$UNCORE_NVML_SCRIPT"
+	output=$(jq -r 'select(.pmu == "nvidia_gpu_0" and (.role | startswith("link 0"))) | .role' <<<"$output" | sort | uniq -c)
+	[[ $output =~ ^\ *7\ link\ 0\ to\ 0000:02:00.0$'\n'\ *7\ link\ 0\ to\ NVSwitch$ ]] || fail "$output"
+}
+
 @test "a GPU without NVLink has no rows of links, and says so" {
 	# shellcheck disable=SC2030
 	local root=$BATS_FILE_TMPDIR/1-256 fault
