@@ -38,7 +38,10 @@ void plan_leave_out_presets(struct cli *cli, struct request *request)
 		else
 			buffer_printf(&left, " %s", request->presets[i].command->name);
 	if (left.len && (kept.preset_count || kept.query_count)) {
-		cli_error("note: presets that nothing here counts are left out:%s", left.data);
+		cli_error("note: presets that %s are left out:%s",
+			  request->filtered ? "cannot be counted with these filters"
+					    : "nothing here counts",
+			  left.data);
 		*request = kept;
 	}
 }
@@ -53,10 +56,11 @@ static void put_alternatives(struct cli *cli, const struct request *request, con
 	size_t count = 0;
 
 	if (request->filtered && request->preset && plan_is_countable(cli, NULL, metrics)) {
-		const bool view = strcmp(own->name, request->preset->name) != 0;
+		const char *name = request->preset->name;
 
-		buffer_printf(to, "%suncore %s%s%s", begins[!!count++], own->name,
-			      view ? " --" : "", view ? request->preset->name : "");
+		buffer_printf(to, "%suncore %s", begins[!!count++], own->name);
+		if (strcmp(own->name, name) != 0)
+			buffer_printf(to, own->view ? " --%s" : " %s", name);
 	}
 	for (const struct command *c = cli->presets; c && c->name; c++) {
 		if (!c->metrics || c == request->preset || (!request->filtered && c != own) ||

@@ -335,6 +335,8 @@ suggestions_work() {
 	says 'this works here: uncore latency, uncore pcie --device nvme0$'
 	refuses 3 "$UNCORE" --source "$sim" stat -M memory.bandwidth --device nvme0 -n 1
 	says 'this works here: uncore pcie --device nvme0$'
+	refuses 3 "$UNCORE" --source "$sim" record mem --link port0 -o file
+	says "cannot be restricted by 'link'; this works here: uncore record mem$"
 	refuses 3 "$UNCORE" --source "$sim" link --gpu 0
 	says 'this works here: uncore link, uncore pcie --device gpu$'
 	refuses 3 "$UNCORE" --source "$SIM_T410" mem --gpu 0

@@ -792,6 +792,8 @@ settled() {
 	[[ $stderr == *"$note pcie"* ]] || fail 'no note'
 	expect 3 "$UNCORE" --source "$SIM_ZEN3" serve --dry-run pcie power
 	[[ $stderr == *'nothing on this machine can count it'* && $stderr != *"$note"* ]] || fail 'not the reason alone'
+	expect 0 "$UNCORE" --source "$SIM_T410" serve --dry-run mem link --gpu 0
+	[[ $stderr == *'note: presets that cannot be counted with these filters are left out: mem'* ]] || fail 'not the filter'
 }
 
 @test "--choices: a page of another site, a form, a wrong or long body and other methods are refused" {
