@@ -548,6 +548,25 @@ static int describe_addition(const struct unc_reader *r, struct uncore_metric *m
 	return m->text ? 0 : unc_nomem(r->e);
 }
 
+/* Counts that are divided neither by a time nor by other counts grow with the interval. */
+static int check_unit(const struct unc_reader *r, const struct unc_yaml *map,
+		      const struct uncore_metric *m)
+{
+	static const char *const amounts[] = {"B", "J", "packet", "s", "cycle", NULL};
+	const struct unc_formula *f = m->formula;
+	bool grows = f && !f->timed && !f->ratio && f->names.count;
+
+	for (size_t i = 0; grows && i < f->names.count; i++)
+		grows = !m->events[i]->state;
+	for (size_t i = 0; grows && amounts[i]; i++)
+		grows = strcmp(m->unit, amounts[i]) != 0;
+	return grows ? unc_reader_fail(r, unc_yaml_get(map, "unit"),
+				       "the unit is %s, and '%s' grows with the interval: divide "
+				       "by 'seconds'",
+				       m->unit, m->text)
+		     : 0;
+}
+
 static int check_metric(const struct unc_reader *r, const struct unc_yaml *map, void *into)
 {
 	const struct unc_yaml *cases = unc_yaml_get(map, "cases");
@@ -573,6 +592,8 @@ static int check_metric(const struct unc_reader *r, const struct unc_yaml *map, 
 		err = fill_cases(r, map, cases, &metric_case, m);
 	else if (!m->formula)
 		err = unc_reader_fail(r, map, "a metric needs 'formula' or 'cases'");
+	if (err == 0)
+		err = check_unit(r, map, m);
 	return err < 0 ? err : describe_addition(r, m);
 }
 

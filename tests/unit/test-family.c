@@ -602,6 +602,9 @@ static void mistakes_of_formulas(void **state)
 		 "f.yaml:21:23: 'zzzzzz' is not an event of this family"},
 		{21, "    formula: source_count(x)", "f.yaml:21:27: 'x' is not an event"},
 		{21, "    formula: 64 / seconds", "f.yaml:21:14: the formula names no event"},
+		{21, "    formula: 64 * max(0, cas_rd - 1)",
+		 "f.yaml:20:11: the unit is B/s, and '64 * max(0, cas_rd - 1)' grows with the "
+		 "interval: divide by 'seconds'"},
 		{21, "    formula: cas_rd\n    cases:\n      - formula: cas_rd",
 		 "f.yaml:21:5: 'formula' stands beside 'cases'"},
 		/* where the file is not written as it is read, the scalar's beginning */
