@@ -554,7 +554,7 @@ int unc_fill_value(const struct unc_reader *r, const struct unc_yaml *node,
 	err = unc_reader_expect(r, node, UNC_YAML_TEXT);
 	if (err < 0)
 		return err;
-	if (!*c)
+	if (!c[strspn(c, " ")])
 		return unc_reader_fail(r, node, "the value of '%s' is empty", node->key);
 	while ((unsigned char)*c >= ' ' && *c != 0x7f)
 		c++;

@@ -485,6 +485,7 @@ static void empty_values_and_cases_are_refused(void **state)
 		{16, "    evidence: ''", "f.yaml:16:15: the value of 'evidence' is empty"},
 		{21, "    formula: ''", "f.yaml:21:14: formula: "},
 		{22, "    evidence: ''", "f.yaml:22:15: the value of 'evidence' is empty"},
+		{22, "    evidence: '  '", "f.yaml:22:15: the value of 'evidence' is empty"},
 	};
 
 	(void)state;
