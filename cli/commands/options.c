@@ -91,6 +91,8 @@ uint64_t cli_time(struct argp_state *state, const char *what, const char *text, 
 				 text, what, text, what, text));
 	if (err == -EINVAL)
 		wrong = "is not a duration; write 100ms, 1s or 0.5s";
+	else if (err == -EDOM && strcmp(text + cli_number_length(text), "m") == 0)
+		wrong = "could be milliseconds or minutes: write ms or min";
 	else if (err == -EDOM)
 		wrong = "does not end in a unit of time (ns, us, ms, s, min, h, d)";
 	else if (err || ns > YEAR_NS)

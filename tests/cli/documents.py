@@ -4,7 +4,7 @@
 
 They are the lines of code blocks that begin with "uncore", and what is in backquotes and begins with it. Each runs in a
 folder with the files that it names, and gets Ctrl-C after a second. It must not fail, and not be a wrong usage; on the
-simulated Sapphire Rapids something may be unavailable (3). Lines with a placeholder, such as FILE, are left out. At least
+simulated Sapphire Rapids something may be unavailable (3), and `verify` has nothing to prove. Lines with a placeholder, such as FILE, are left out. At least
 LEAST lines must be found."""
 
 import concurrent.futures
@@ -18,7 +18,8 @@ import tempfile
 BLOCK = re.compile(r"^(?:    |)((?:sudo )?uncore(?: .*)?)$", re.M)
 INLINE = re.compile(r"(?<!`)`((?:sudo )?uncore [^`]*)`")
 PLACEHOLDER = re.compile(r"(?<![\w$*])[A-Z]{3,}(?!\w)|\.\.\.")
-ELSEWHERE = {"verify", "demo-block", "regs:block/block.yaml"}  # verify.bats, worked-example.bats
+ELSEWHERE = {"demo-block", "regs:block/block.yaml"}  # worked-example.bats
+NO_PROOF = "verify needs the counters of this machine"
 # Commands that read recordings have the machine in them; a line may name one, too.
 WRAPPER = """#!/bin/sh
 case " $* " in *' --source '* | *' --root '* | ' report '* | ' diff '*) ;; *) set -- --source sim:spr,step=1s "$@" ;; esac
@@ -48,7 +49,8 @@ def prepare(directory, uncore):
     for name in ("day", "night", "before", "after"):
         subprocess.run([uncore, "--source", "sim:spr", "record", "-I", "20ms", "--duration", "200ms", "-o", f"{name}.uncore"],
                        cwd=directory, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    subprocess.run([uncore, "snapshot", "machine.txt"], cwd=directory, check=True, stderr=subprocess.DEVNULL)
+    for name in ("machine", "acme-box"):
+        subprocess.run([uncore, "snapshot", f"{name}.txt"], cwd=directory, check=True, stderr=subprocess.DEVNULL)
 
 
 def run(directory, uncore, number, command):
@@ -83,7 +85,7 @@ def main():
         with concurrent.futures.ThreadPoolExecutor(8) as pool:
             results = pool.map(lambda item: run(directory, uncore, *item), enumerate(lines))
             for (command, where), (status, message) in zip(lines.items(), results):
-                if status not in (0, 3):
+                if status not in (0, 3) and NO_PROOF not in message:
                     bad = True
                     print(f"{where}: exit status {status}: {command}\n    {message}")
     print(f"{len(lines)} command lines")

@@ -20,7 +20,7 @@ load helpers
 @test "command lines of README and of docs/ work" {
 	[[ $("$UNCORE" --help) == *' record '* ]] || skip 'built without record'
 	cd "$UNCORE_SOURCE_ROOT" || return
-	expect 0 tests/cli/documents.py "$UNCORE" 60 README.md docs/{install,first-ten-minutes,concepts,tasks}.md
+	expect 0 tests/cli/documents.py "$UNCORE" 60 README.md CONTRIBUTING.md docs/{install,first-ten-minutes,concepts,tasks,verify}.md
 }
 
 @test "a command line with a wrong option is found" {

@@ -43,6 +43,8 @@ same() {
 	says "-I is given twice: '1s' and '2s'"
 	refuses 2 "$UNCORE" stat -I 1s --interval 2s
 	says "--interval is given twice: '1s' and '2s'"
+	refuses 2 "$UNCORE" mem --timeout 2m
+	says "--timeout: '2m' could be milliseconds or minutes: write ms or min"
 	# With perf's names milliseconds, with others perhaps seconds.
 	answers 2 "^uncore: --interval: '2' has no unit: write --interval 2s or --interval 2ms$" mem --interval 2
 	answers 2 '--duration 10s or' mem --duration 10
