@@ -596,6 +596,15 @@ void unc_row_judge(const struct unc_row *row, const struct unc_interval *interva
 	}
 }
 
+void unc_row_repeat(const struct unc_row *row, const struct unc_judged *before,
+		    struct unc_judged *into)
+{
+	*into = *before;
+	into->row.place = &row->place;
+	into->row.counted = &into->counted;
+	into->row.extra = row->extra;
+}
+
 const char *uncore_quality_name(enum uncore_quality quality)
 {
 	static const char *const names[] = {

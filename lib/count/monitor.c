@@ -579,15 +579,21 @@ static void fill(const struct uncore_monitor *m, const struct unc_delta *deltas,
 	into->count = 0;
 	into->has_distributions = distributions;
 	for (size_t i = 0, used = 0; i < m->rows.count; i++) {
+		const struct unc_row *row = &m->rows.items[i];
 		struct unc_judged *judged = &into->rows[into->count].judged;
 
-		if (!is_shown(m, &m->rows.items[i]))
+		if (!is_shown(m, row))
 			continue;
-		into->rows[into->count].inputs = &into->inputs[used];
-		into->rows[into->count].input_count = m->rows.items[i].query->input_count;
-		unc_row_judge(&m->rows.items[i], &interval, into->rows[into->count].reason, judged,
-			      &into->inputs[used]);
-		used += into->rows[into->count].input_count;
+		into->rows[into->count].input_count = row->query->input_count;
+		if (row->repeats) { /* the one before is shown, too: it has the same counters */
+			unc_row_repeat(row, &into->rows[into->count - 1].judged, judged);
+			into->rows[into->count].inputs = into->rows[into->count - 1].inputs;
+		} else {
+			into->rows[into->count].inputs = &into->inputs[used];
+			unc_row_judge(row, &interval, into->rows[into->count].reason, judged,
+				      &into->inputs[used]);
+			used += row->query->input_count;
+		}
 		judged->row.number = i;
 		if (distributions)
 			unc_distribution_describe(&distributions[i],
@@ -601,18 +607,19 @@ static void fill(const struct uncore_monitor *m, const struct unc_delta *deltas,
 static void add_short_sample(struct uncore_monitor *m, struct unc_moment begin)
 {
 	const struct unc_interval interval = interval_since(m, m->latest, begin);
+	struct unc_judged judged = {0};
 
 	m->short_count = 0;
 	m->short_begin_ns = begin.ns;
 	for (size_t i = 0; i < m->rows.count; i++) {
-		struct unc_judged judged;
 		double *value = &m->short_values[m->short_count];
 
 		if (!is_shown(m, &m->rows.items[i]))
 			continue;
 		if (m->interval_ended)
 			unc_distribution_restart(&m->distributions[i]);
-		unc_row_judge(&m->rows.items[i], &interval, NULL, &judged, NULL);
+		if (!m->rows.items[i].repeats) /* else it is that of the row before */
+			unc_row_judge(&m->rows.items[i], &interval, NULL, &judged, NULL);
 		*value = judged.row.query->family ? judged.row.value : judged.row.rate;
 		m->short_count++;
 		unc_distribution_add(&m->distributions[i], *value,

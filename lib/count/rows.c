@@ -518,6 +518,32 @@ static int add_query(struct row_builder *b, const struct unc_query *q)
 	return 0;
 }
 
+static bool has_same_counters(const struct unc_row *a, const struct unc_row *b)
+{
+	bool same = a->counter_count == b->counter_count;
+
+	for (size_t i = 0; same && i < a->counter_count; i++) {
+		const struct unc_row_counter *x = &a->counters[i], *y = &b->counters[i];
+
+		same = x->number == y->number && x->event == y->event &&
+		       x->instance - a->counters->instance == y->instance - b->counters->instance;
+	}
+	return same;
+}
+
+/* Whether all that makes the value and the quality of a row is that of the row before it, as for
+ * the machine and its only socket. A metric that other metrics decide is judged by their rows. */
+static bool repeats(const struct unc_row *before, const struct unc_row *row)
+{
+	const struct uncore_metric *metric = row->query->metric;
+	bool same_ceiling =
+		before->ceiling == row->ceiling || (isnan(before->ceiling) && isnan(row->ceiling));
+
+	return before->query == row->query && !(metric && (metric->over || metric->doubt)) &&
+	       same_ceiling && before->place.port == row->place.port && before->bug == row->bug &&
+	       !before->gaps && !row->gaps && has_same_counters(before, row);
+}
+
 int unc_rows_make(struct unc_rows *out, struct uncore *u, const struct unc_query *queries,
 		  size_t query_count, const struct unc_request_set *sets)
 {
@@ -535,6 +561,8 @@ int unc_rows_make(struct unc_rows *out, struct uncore *u, const struct unc_query
 				r = add_query(&b, &queries[i]);
 		}
 	}
+	for (size_t i = 1; r == 0 && i < b.rows.count; i++)
+		b.rows.items[i].repeats = repeats(&b.rows.items[i - 1], &b.rows.items[i]);
 	if (r < 0)
 		unc_rows_finish(&b.rows);
 	else

@@ -96,7 +96,8 @@ struct unc_row {
 	size_t counter_count;      /* 0: a row for gaps only */
 	size_t first_round, round; /* the first and the last with a counter of it */
 	enum uncore_level level;
-	bool extra; /* no level of the query asks for it */
+	bool extra;   /* no level of the query asks for it */
+	bool repeats; /* its value and quality are those of the row before it */
 	const struct unc_kernel_bug
 		*bug; /* of its events, or a possible one (`suspect` is false); NULL: none */
 };
@@ -178,5 +179,8 @@ struct unc_judged {
  * `input_count` of its query. NULL: not needed. */
 void unc_row_judge(const struct unc_row *row, const struct unc_interval *interval, char *reason,
 		   struct unc_judged *into, struct uncore_input *inputs);
+/* The same for a row that repeats the one `before` it, whose reason it borrows. */
+void unc_row_repeat(const struct unc_row *row, const struct unc_judged *before,
+		    struct unc_judged *into);
 
 #endif

@@ -163,6 +163,46 @@ static void several_levels(void **state)
 	toy_end(&t);
 }
 
+/* The only link to another socket is judged once for the machine and for its socket, unless their ceilings differ. */
+static void rows_of_the_same_counters(void **state)
+{
+	static const struct {
+		const char *metric;
+		struct expected rows[5];
+	} all[] = {
+		{"toy-link/x.load",
+		 {{-1, NULL, "GPU", 5e9, NAN, UNCORE_SUSPECT, "over 100 %"},
+		  {-1, NULL, "CPU socket", 150e9, NAN, UNCORE_SUSPECT, "over 100 %"},
+		  {0, NULL, "CPU socket", 150e9, NAN, UNCORE_SUSPECT, "over 100 %"},
+		  {0, NULL, "GPU", 1e9, NAN, UNCORE_SUSPECT, "over 100 %"},
+		  {1, NULL, "GPU", 4e9, NAN, UNCORE_SUSPECT, "over 100 %"}}},
+		{"toy-link/x.bandwidth",
+		 {{-1, NULL, "GPU", 5e9, 200e9, UNCORE_MEASURED, NULL},
+		  {-1, NULL, "CPU socket", 150e9, 200e9, UNCORE_MEASURED, NULL},
+		  {0, NULL, "CPU socket", 150e9, 100e9, UNCORE_SUSPECT, "more than the ceiling"},
+		  {0, NULL, "GPU", 1e9, 100e9, UNCORE_MEASURED, NULL},
+		  {1, NULL, "GPU", 4e9, 100e9, UNCORE_MEASURED, NULL}}},
+	};
+	struct toy t;
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(all); i++) {
+		make(&t, UNCORE_LEVEL_MACHINE,
+		     RATE("link_0", "1e9") RATE("link_1", "150e9") RATE("link_2", "4e9"));
+		toy_ok(&t, uncore_monitor_add_level(t.m, UNCORE_LEVEL_SOCKET));
+		play(&t, all[i].metric);
+		assert_rows(&t, all[i].rows, 5);
+		for (size_t k = 0; k < 5; k++) {
+			bool once = i == 0 && k == 2;
+
+			assert_int_equal(uncore_sample_row(t.s, k)->number, k);
+			assert_true((uncore_sample_input_at(t.s, k, 0) ==
+				     uncore_sample_input_at(t.s, 1, 0)) == (once || k == 1));
+		}
+		toy_end(&t);
+	}
+}
+
 /* The same metric again, at another level: its counter is opened once. */
 static void a_level_for_each_addition(void **state)
 {
@@ -504,6 +544,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(roles_are_not_added_up),
 		cmocka_unit_test(several_levels),
+		cmocka_unit_test(rows_of_the_same_counters),
 		cmocka_unit_test(a_level_for_each_addition),
 		cmocka_unit_test(channels),
 		cmocka_unit_test(events_have_a_role_one_by_one_only),
