@@ -85,9 +85,6 @@ static int reason_id(struct recording *r, struct recording_reason *latest, const
 	int64_t found = 0;
 	int err = 0;
 
-	*id = 0;
-	if (!text)
-		return 0;
 	if (latest->text && strcmp(latest->text, text) == 0) {
 		*id = latest->id;
 		return 0;
@@ -115,11 +112,14 @@ static int take_readings(struct recording *r, const struct uncore_monitor *m)
 
 	for (size_t i = 0; !err && i < r->counter_count; i++) {
 		const struct uncore_reading *now = uncore_monitor_reading_at(m, i);
+		struct recorded_reading *into = &r->latest[i];
 
-		r->latest[i].reading = now ? *now : none;
-		err = reason_id(r, &r->counter_reasons[i], r->latest[i].reading.why, &left,
-				&r->latest[i].why);
-		r->latest[i].reading.why = NULL; /* borrowed */
+		into->reading = now ? *now : none;
+		into->why = 0;
+		if (into->reading.why)
+			err = reason_id(r, &r->counter_reasons[i], into->reading.why, &left,
+					&into->why);
+		into->reading.why = NULL; /* borrowed */
 	}
 	return err;
 }
@@ -215,26 +215,49 @@ static void put_distribution(struct buffer *to, const struct uncore_distribution
 	buffer_puts(to, "]");
 }
 
+/* A value that was put, and where its text is. */
+struct put {
+	double value;
+	size_t at, len;
+};
+
+/* The last row often has the same counters, and so the same value. */
+static void put_value(struct buffer *to, double value, struct put *last)
+{
+	char *text;
+
+	if (value == last->value) {
+		text = buffer_more(to, last->len);
+		memcpy(text, to->data + last->at, last->len);
+		return;
+	}
+	last->value = value;
+	last->at = to->len;
+	store_put_number(to, value);
+	last->len = to->len - last->at;
+}
+
 /* Makes the arrays of the interval: element i belongs to row i. */
 static int take_rows(struct recording *r, const struct uncore_sample *sample)
 {
+	struct put last = {.value = NAN};
 	int err = 0;
 
 	r->values.len = r->quality.len = r->distributions.len = 0;
 	for (size_t i = 0; !err && i < uncore_sample_count(sample); i++) {
 		const struct uncore_row *row = uncore_sample_row(sample, i);
 		const struct uncore_distribution *d = uncore_sample_distribution(sample, i);
-		uint32_t reason;
+		uint32_t reason = 0;
 
 		if (i == r->row_count)
 			err = put_row(r, i, row);
-		err = err ? err
-			  : reason_id(r, &r->row_reasons[i], row->reason, &r->reasons_left,
-				      &reason);
+		if (!err && row->reason)
+			err = reason_id(r, &r->row_reasons[i], row->reason, &r->reasons_left,
+					&reason);
 		if (err)
 			return err;
 		buffer_add(&r->values, i ? "," : "[", 1);
-		store_put_number(&r->values, row->value);
+		put_value(&r->values, row->value, &last);
 		if (d)
 			buffer_add(&r->distributions, i ? "," : "[", 1);
 		if (d)
@@ -373,9 +396,10 @@ int recording_continue(struct recording *r, const struct recording *before)
 
 		r->readings[i].reading = last->reading;
 		/* The ids of reasons are those of a file. */
-		err = reason_id(r, &r->counter_reasons[i],
-				last->why ? before->counter_reasons[i].text : NULL, &left,
-				&r->readings[i].why);
+		r->readings[i].why = 0;
+		if (last->why && before->counter_reasons[i].text)
+			err = reason_id(r, &r->counter_reasons[i], before->counter_reasons[i].text,
+					&left, &r->readings[i].why);
 	}
 	return err;
 }
