@@ -158,6 +158,21 @@ void unc_clocks_finish(struct unc_clocks *c)
 	*c = (struct unc_clocks){0};
 }
 
+/* ---- clocks that do not move ---- */
+
+bool unc_clock_stopped(const struct unc_delta *d)
+{
+	return d->state == UNC_COUNTED && !d->count && d->running_ns >= UNC_STUCK_NS;
+}
+
+bool unc_clocks_stopped(const struct unc_clocks *c, const struct unc_delta *deltas)
+{
+	for (size_t i = 0; i < c->count; i++)
+		if (unc_clock_stopped(&deltas[c->items[i]]))
+			return true;
+	return false;
+}
+
 /* ---- PMUs without hardware ---- */
 
 /* How many of the family's counted channels have no module by what the firmware lists; SIZE_MAX:
@@ -192,15 +207,13 @@ static bool may_be_empty(struct uncore *u, const struct unc_clocks *c, const str
 	return pmu->driver->hardware == UNC_HARDWARE_UNKNOWN && still == empty;
 }
 
-/* Its clock has never counted, and that of another PMU of the family has. */
+/* Its clock has not counted, and that of another PMU of the family has. */
 static bool is_lacking(struct uncore *u, const struct unc_clocks *c, const struct unc_plan *plan,
 		       const struct unc_delta *totals, size_t clock)
 {
 	const struct uncore_counter *counters = plan->counters;
-	const struct unc_delta *d = &totals[clock];
 
-	if (!counters[clock].pmu->driver || d->state != UNC_COUNTED || d->count ||
-	    d->running_ns < UNC_STUCK_NS || !may_be_empty(u, c, plan, totals, counters[clock].pmu))
+	if (!counters[clock].pmu->driver || !may_be_empty(u, c, plan, totals, counters[clock].pmu))
 		return false;
 	for (size_t i = 0; i < c->count; i++) {
 		const struct unc_delta *other = &totals[c->items[i]];
@@ -226,7 +239,8 @@ bool unc_clocks_update(struct unc_clocks *c, struct uncore *u, const struct unc_
 	}
 	for (size_t i = 0; i < c->count; i++) {
 		size_t clock = c->items[i];
-		bool lacking = is_lacking(u, c, plan, totals, clock);
+		bool lacking =
+			unc_clock_stopped(&totals[clock]) && is_lacking(u, c, plan, totals, clock);
 
 		c->any_lacking |= lacking;
 		if (c->counters[clock].lacking == lacking)

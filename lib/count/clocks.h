@@ -30,6 +30,11 @@ int unc_clocks_request(struct uncore_monitor *m);
 int unc_clocks_find(struct unc_clocks *out, const struct unc_plan *plan);
 void unc_clocks_finish(struct unc_clocks *c);
 
+/* Whether a clock did not move in an interval that is long enough. */
+bool unc_clock_stopped(const struct unc_delta *d);
+/* Whether any of them did not. */
+bool unc_clocks_stopped(const struct unc_clocks *c, const struct unc_delta *deltas);
+
 /* From the deltas of the counters since the start: finds counters that have never moved, and PMUs
  * without hardware, which only families have whose driver may register some. True: there are others
  * than before. */

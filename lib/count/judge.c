@@ -174,20 +174,17 @@ static void check_extrapolated(struct unc_judged_row *v)
  * part of a sum. */
 static void check_clocks(struct unc_judged_row *v)
 {
-	const struct unc_clocks *clocks = v->interval->clocks;
 	const struct uncore_counter *first = NULL;
 	size_t still = 0, all = 0;
 
-	for (size_t i = 0; clocks && clocks->count && i < v->row->counter_count; i++) {
+	for (size_t i = 0; i < v->row->counter_count; i++) {
 		const struct unc_row_counter *c = &v->row->counters[i];
-		const struct unc_clocked *of = &clocks->counters[c->number];
-		const struct unc_delta *d;
+		const struct unc_clocked *of = &v->interval->clocks->counters[c->number];
 
 		if ((i && c[-1].instance == c->instance) || of->lacking)
 			continue;
 		all++;
-		d = of->clock == SIZE_MAX ? NULL : &v->interval->deltas[of->clock];
-		if (!d || d->state != UNC_COUNTED || d->count || d->running_ns < UNC_STUCK_NS)
+		if (of->clock == SIZE_MAX || !unc_clock_stopped(&v->interval->deltas[of->clock]))
 			continue;
 		if (!still++)
 			first = &v->interval->counters[of->clock];
@@ -566,7 +563,8 @@ void unc_row_judge(const struct unc_row *row, const struct unc_interval *interva
 	/* The first of several reasons for the same quality is shown: permanent ones, such as bugs,
 	 * come before reasons that may not recur, such as a late reading. */
 	check_events(&v);
-	check_clocks(&v);
+	if (interval->clock_stopped)
+		check_clocks(&v);
 	check_coverage(&v);
 	check_known(&v);
 	check_time(&v);

@@ -529,6 +529,7 @@ static struct unc_interval interval_since(const struct uncore_monitor *m,
 				     .machine = m->machine,
 				     .rows = &m->rows,
 				     .clocks = &m->clocks,
+				     .clock_stopped = unc_clocks_stopped(&m->clocks, deltas),
 				     .length_ns = m->previous_at.ns - begin.ns};
 }
 

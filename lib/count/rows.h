@@ -124,6 +124,7 @@ struct unc_interval {
 	struct uncore *machine;
 	const struct unc_rows *rows;     /* of all metrics; NULL: only the judged row is known */
 	const struct unc_clocks *clocks; /* NULL: not known */
+	bool clock_stopped;              /* one of these */
 };
 
 /* One event of a row. The first_... are counters, by their numbers in the plan. */

@@ -37,7 +37,7 @@ struct stage {
 	uint64_t length_ns; /* of the interval; 0: not known */
 	struct unc_clocks clocks;
 	struct unc_clocked clocked[EVENTS * PLACES];
-	size_t clock_count; /* 0: clocks are not looked at */
+	size_t clock_items[PLACES], clock_count;
 };
 
 static inline void begin(struct stage *s, const char *formula)
@@ -133,7 +133,8 @@ static inline const struct uncore_row *evaluate(struct stage *s)
 		.clocks = &s->clocks,
 	};
 
-	s->clocks = (struct unc_clocks){.counters = s->clocked, .count = s->clock_count};
+	s->clocks = (struct unc_clocks){
+		.counters = s->clocked, .items = s->clock_items, .count = s->clock_count};
 	for (size_t k = 0; k < s->query.event_count; k++)
 		for (size_t i = 0; i < s->events[k].count; i++)
 			s->clocked[s->events[k].counters[i]].never_idle = s->events[k].always;
@@ -145,6 +146,7 @@ static inline const struct uncore_row *evaluate(struct stage *s)
 			s->deltas[i].took_ns = 1;
 		s->deltas[i].window_ns = s->length_ns ? s->length_ns : s->deltas[i].enabled_ns;
 	}
+	interval.clock_stopped = unc_clocks_stopped(&s->clocks, s->deltas);
 	plan_row(s);
 	unc_row_judge(&s->planned, &interval, s->reason, &s->judged, NULL);
 	return &s->judged.row;

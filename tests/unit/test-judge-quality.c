@@ -279,6 +279,8 @@ static void a_pmu_whose_clock_stands_still(void **state)
 	s.clocked[1].clock = 3;
 	s.clocked[4].clock = SIZE_MAX;
 	assert_int_equal(evaluate(&s)->quality, UNCORE_MEASURED);
+	s.clock_items[0] = 2;
+	s.clock_items[1] = 3;
 	s.clock_count = 2;
 	assert_int_equal(evaluate(&s)->quality, UNCORE_SUSPECT);
 	assert_string_equal(s.judged.row.reason,
