@@ -45,14 +45,6 @@ static struct unc_delta went_back(const char *what, uint64_t from, uint64_t to)
 	return (struct unc_delta){.state = UNC_WENT_BACK, .what = what, .from = from, .to = to};
 }
 
-/* The value of a state (a snapshot) is never extrapolated. */
-static double scale(const struct uncore_counter *counter, const struct unc_delta *d)
-{
-	if (counter->snapshot || d->running_ns >= d->enabled_ns)
-		return (double)d->count;
-	return (double)d->count * ((double)d->enabled_ns / (double)d->running_ns);
-}
-
 /*
  * A register that counts from 0x0ffffffff to 0x100000000 between the readings of its two halves
  * seems to be 2^32 further, and back at the next reading. The driver takes both moves modulo the
@@ -67,7 +59,6 @@ static bool undo_torn(const struct uncore_counter *counter, struct unc_delta *d,
 		return false;
 	d->torn = d->count >> counter->register_bits;
 	d->count = rest;
-	d->scaled = scale(counter, d);
 	return true;
 }
 
@@ -110,7 +101,6 @@ static void take_count(const struct uncore_counter *counter, const struct uncore
 		d->why = after->why ? after->why : "a part of what it counts is missing";
 	if (counter->snapshot) {
 		d->count = after->raw;
-		d->scaled = scale(counter, d);
 		return;
 	}
 	/* No counter counts 2^63 between two readings: modulo 2^64 that is a decrease, for example
@@ -126,7 +116,6 @@ static void take_count(const struct uncore_counter *counter, const struct uncore
 	}
 	d->from = before->raw & mask(counter->width);
 	d->to = after->raw & mask(counter->width);
-	d->scaled = scale(counter, d);
 	d->own = after->own > before->own ? after->own - before->own : 0;
 	check_speed(counter, d);
 }
@@ -242,7 +231,6 @@ void unc_delta_add(const struct uncore_counter *counter, struct unc_delta *total
 	total->enabled_ns += interval->enabled_ns;
 	total->running_ns += interval->running_ns;
 	total->state = total->running_ns ? UNC_COUNTED : UNC_NEVER_RAN;
-	total->scaled = total->running_ns ? scale(counter, total) : 0;
 }
 
 void unc_delta_explain(const struct uncore_counter *c, const struct unc_delta *d,

@@ -585,10 +585,11 @@ void unc_rows_finish(struct unc_rows *rows)
 void unc_sum_add(struct unc_sum *sum, const struct unc_interval *interval, size_t counter)
 {
 	const struct unc_delta *d = &interval->deltas[counter];
+	const struct uncore_counter *c = &interval->counters[counter];
 	const struct unc_clocked *clocked =
 		interval->clocks ? &interval->clocks->counters[counter] : NULL;
 	uint64_t length_ns = interval->length_ns, skew_ns = d->took_ns;
-	double coverage = 1;
+	double coverage = 1, scaled;
 
 	if (d->state != UNC_COUNTED) {
 		sum->waited_ns += d->enabled_ns;
@@ -605,9 +606,10 @@ void unc_sum_add(struct unc_sum *sum, const struct unc_interval *interval, size_
 	skew_ns += d->window_ns > length_ns ? d->window_ns - length_ns : length_ns - d->window_ns;
 	if (skew_ns > sum->skew_ns)
 		sum->skew_ns = skew_ns;
-	sum->value += d->scaled;
-	if (!interval->counters[counter].snapshot)
-		sum->per_s += d->scaled / ((double)d->enabled_ns / 1e9);
+	scaled = unc_delta_scaled(c, d);
+	sum->value += scaled;
+	if (!c->snapshot)
+		sum->per_s += scaled / ((double)d->enabled_ns / 1e9);
 	if (!sum->used || d->enabled_ns < sum->shortest_ns)
 		sum->shortest_ns = d->enabled_ns;
 	if (d->enabled_ns > sum->longest_ns)
@@ -619,10 +621,10 @@ void unc_sum_add(struct unc_sum *sum, const struct unc_interval *interval, size_
 		sum->uncertain_ns = d->uncertain_ns;
 	if (d->took_ns > sum->took_ns)
 		sum->took_ns = d->took_ns;
-	if (interval->counters[counter].error_share > sum->error_share)
-		sum->error_share = interval->counters[counter].error_share;
+	if (c->error_share > sum->error_share)
+		sum->error_share = c->error_share;
 	sum->own += d->own;
-	sum->way = sum->way ? sum->way : interval->counters[counter].way;
+	sum->way = sum->way ? sum->way : c->way;
 	sum->used++;
 	/* It began late or ended early, because its CPU went offline or came back. The slack is for
 	 * differences between its times and the clock. The window is known only if the source

@@ -31,7 +31,6 @@ struct unc_delta {
 	/* Duration of the readings, at both ends and at the last one: the uncertainty of window_ns,
 	 * and the time between the reads of counters of one group. 0: they belong to one moment. */
 	uint64_t took_ns, took_end_ns;
-	double scaled; /* count, extrapolated to the enabled time */
 	/* For a count that wrapped, UNC_WENT_BACK and UNC_TOO_FAST: the changed number, its old and
 	 * new value. */
 	const char *what; /* "count", "enabled time"; NULL: only the state is known */
@@ -72,6 +71,16 @@ void unc_delta_compare(const struct uncore_counter *counter, struct unc_past *pa
  * after an impossible count there is no total. */
 void unc_delta_add(const struct uncore_counter *counter, struct unc_delta *total,
 		   const struct unc_delta *interval);
+
+/* The count of a counter that has one, extrapolated to the enabled time; that of a state (a
+ * snapshot) as it is. */
+static inline double unc_delta_scaled(const struct uncore_counter *counter,
+				      const struct unc_delta *d)
+{
+	if (counter->snapshot || d->running_ns >= d->enabled_ns)
+		return (double)d->count;
+	return (double)d->count * ((double)d->enabled_ns / (double)d->running_ns);
+}
 
 /* Why the counter has no value. */
 void unc_delta_explain(const struct uncore_counter *counter, const struct unc_delta *d,

@@ -87,18 +87,13 @@ static inline struct uncore_counter *add_counter(struct stage *s, struct stage_e
 
 static inline struct unc_delta counted(uint64_t count, uint64_t ns)
 {
-	return (struct unc_delta){
-		.count = count, .enabled_ns = ns, .running_ns = ns, .scaled = (double)count};
+	return (struct unc_delta){.count = count, .enabled_ns = ns, .running_ns = ns};
 }
 
 static inline struct unc_delta shared(uint64_t count, uint64_t enabled_ns, uint64_t running_ns)
 {
 	return (struct unc_delta){
-		.count = count,
-		.enabled_ns = enabled_ns,
-		.running_ns = running_ns,
-		.scaled = (double)count * (double)enabled_ns / (double)running_ns,
-	};
+		.count = count, .enabled_ns = enabled_ns, .running_ns = running_ns};
 }
 
 /* The row of the events as they are now. */

@@ -101,7 +101,7 @@ static void test_sum_leaves_out_impossible_speeds(void **state)
 	const struct unc_delta deltas[] = {
 		{.state = UNC_LOST},
 		{.state = UNC_TOO_FAST},
-		{.count = 5, .scaled = 5, .enabled_ns = 9, .running_ns = 9},
+		{.count = 5, .enabled_ns = 9, .running_ns = 9},
 	};
 	const struct uncore_counter counters[COUNT(deltas)] = {{.width = 0}};
 	const struct unc_interval interval = {
