@@ -462,11 +462,13 @@ static void check_range(struct unc_judged_row *v)
 	const struct uncore_device *port = v->row->place.port;
 	const char *unit = v->out->query->unit;
 
-	if (v->metric && value == 0 && strcmp(unit, "Hz") == 0)
+	if (!v->metric) /* a count has no range */
+		return;
+	if (value == 0 && strcmp(unit, "Hz") == 0)
 		worsen(v, UNCORE_SUSPECT,
 		       "a clock of 0 Hz: the clock is stopped, or its counter is stuck");
-	if (v->metric && v->metric->ceiling == UNC_CEILING_PORT && port && value > 0 &&
-	    port->speed > 0 && !port->width)
+	if (v->metric->ceiling == UNC_CEILING_PORT && port && value > 0 && port->speed > 0 &&
+	    !port->width)
 		worsen(v, UNCORE_SUSPECT,
 		       "the root port %s had no link when the machine was scanned, and moves data",
 		       port->address);
@@ -477,7 +479,7 @@ static void check_range(struct unc_judged_row *v)
 		       (unsigned long long)fmin(value, 1e18), (unsigned long long)ceiling);
 	if (value > OVER_CEILING && strcmp(unit, "ratio") == 0)
 		worsen(v, UNCORE_SUSPECT, "over 100 %%");
-	if (value < 0 && v->metric)
+	if (value < 0)
 		worsen(v, UNCORE_SUSPECT, "the value is below 0, which it cannot be");
 }
 
@@ -486,8 +488,6 @@ static void add_note(struct unc_judged_row *v, const char *note)
 {
 	size_t len = v->out->reason ? strlen(v->reason) : 0;
 
-	if (!v->reason || isnan(v->out->value))
-		return;
 	snprintf(v->reason + len, UNC_REASON_ROOM - len, "%s%s", len ? "; " : "", note);
 	v->out->reason = v->reason;
 }
@@ -501,6 +501,8 @@ static void add_notes(struct unc_judged_row *v)
 	char note[100];
 	double own;
 
+	if (!v->reason || isnan(v->out->value))
+		return;
 	for (size_t k = 0; k < v->row->query->event_count; k++) {
 		way = way ? way : v->sums[k].way;
 		has_own |= v->sums[k].own > 0;

@@ -20,8 +20,8 @@ static void set_bounds(struct unc_judged_row *v, double low, double high)
 {
 	if (!(fabs(high - low) > 2 * BOUNDS_SHARE * fabs(v->out->value)))
 		return; /* or one of them is not known */
-	v->out->low = fmin(low, high);
-	v->out->high = fmax(low, high);
+	v->out->low = low < high ? low : high;
+	v->out->high = low < high ? high : low;
 }
 
 /* The value of an event is the exact count between its readings. Its bounds are the counts that the
