@@ -675,6 +675,7 @@ static int advance(struct uncore_monitor *m)
 {
 	struct uncore_reading *previous = m->previous;
 	struct unc_moment begin = m->previous_at;
+	bool touched = false; /* another program may have written a register */
 	int r = 0;
 
 	if (m->state == UNC_MONITOR_ENDED)
@@ -691,8 +692,9 @@ static int advance(struct uncore_monitor *m)
 
 		unc_delta_take(c, &m->previous[i], &m->now[i], &m->latest[i]);
 		unc_delta_compare(c, &m->past[i], &m->latest[i]);
+		touched |= m->latest[i].quiet || m->latest[i].state == UNC_REWRITTEN;
 	}
-	for (size_t p = 0; p < m->part_count; p++)
+	for (size_t p = 0; touched && p < m->part_count; p++)
 		restart(m, &m->parts[p]);
 	for (size_t i = m->first; i < m->first + m->count; i++) {
 		const struct uncore_counter *c = &m->plan.counters[i];
