@@ -53,7 +53,8 @@ size_t cli_clean(char *text, size_t len, const char *kept)
 		if (((word - EACH(' ')) | (word + EACH(1))) & EACH(0x80))
 			break;
 	}
-	while (plain < len && text[plain] >= ' ' && text[plain] < 0x7f)
+	while (plain < len && ((text[plain] >= ' ' && text[plain] < 0x7f) ||
+			       (text[plain] && strchr(kept, text[plain]))))
 		plain++;
 	out = plain;
 	for (size_t at = plain, size; at < len; at += size) {

@@ -139,13 +139,29 @@ static const struct {
 
 static const char *const sequences[] = {"", "\33[m", "\33[32m", "\33[33m", "\33[31m", "\33[2m"};
 
+/* Whether it has characters that not every terminal shows. */
+static bool has_more_than_ascii(const struct buffer *text)
+{
+	for (size_t i = 0; i < text->len; i++) {
+		unsigned char c = (unsigned char)text->data[i];
+
+		if (c >= 0x80 || (c && c < ' ' && strchr(TEXT_COLORS, c)))
+			return true;
+	}
+	return false;
+}
+
 void terminal_fit(struct buffer *text)
 {
 	struct buffer out = {0};
-	bool utf8 = terminal_has_utf8(), colored = terminal_has_color();
+	bool utf8, colored;
 
 	if (terminal_columns())
 		fold(text, terminal_columns());
+	if (!has_more_than_ascii(text))
+		return;
+	utf8 = terminal_has_utf8();
+	colored = terminal_has_color();
 	for (const char *c = text->data, *end = c + text->len; c < end; c++) {
 		if (*c && strchr(TEXT_COLORS, *c)) {
 			buffer_puts(&out, colored ? sequences[(int)*c] : "");

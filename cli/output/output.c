@@ -57,6 +57,7 @@ void out_free(struct out *out)
 	table_free(&out->table);
 	table_free(&out->below);
 	buffer_free(&out->said);
+	buffer_free(&out->cell);
 	grids_free(out->grids);
 	out->grids = NULL;
 	windows_free(out->html.next);

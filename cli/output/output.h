@@ -112,6 +112,7 @@ struct out {
 		struct windows *next;
 	} html;
 	struct buffer said;   /* texts of out_once() so far, each with a NUL */
+	struct buffer cell;   /* a text that is being made */
 	struct out_row *rows; /* of this window */
 	size_t row_count, row_room;
 	const struct out_row *row; /* whose record is printed; NULL: the record is of no row */

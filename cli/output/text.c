@@ -280,8 +280,8 @@ static void put_row(struct out *out, struct table *t, const struct out_row *kept
 		    bool repeated)
 {
 	const struct uncore_row *row = kept->row;
+	struct buffer *cell = &out->cell;
 	char text[120];
-	auto_buffer place = {0}, reason = {0};
 	const char *color;
 
 	if (out->setup.intervals && t == &out->table) {
@@ -296,14 +296,14 @@ static void put_row(struct out *out, struct table *t, const struct out_row *kept
 	}
 	table_cell(t, "%s%s%s", family ? row->query->family : "", family ? "/" : "",
 		   row->query->name);
-	out_place(&place, row->place);
-	if (out->setup.level == UNCORE_LEVEL_SOCKET && out_is_everywhere(row->place)) {
-		buffer_free(&place);
-		buffer_puts(&place, "socket unknown");
-	}
+	cell->len = 0;
+	if (out->setup.level == UNCORE_LEVEL_SOCKET && out_is_everywhere(row->place))
+		buffer_puts(cell, "socket unknown");
+	else
+		out_place(cell, row->place);
 	if (row->place->role)
-		buffer_printf(&place, ", %s", row->place->role);
-	table_cell(t, "%s", place.data);
+		buffer_printf(cell, ", %s", row->place->role);
+	table_cell(t, "%s", buffer_text(cell));
 	put_value(t, row, kept->spread);
 	*text = '\0';
 	if (isfinite(row->value) && row->counted->coverage < 1)
@@ -314,13 +314,13 @@ static void put_row(struct out *out, struct table *t, const struct out_row *kept
 	put_rate(t, row);
 	out_amount(out, t, row, NULL);
 	/* The note: the reason, or else the share of the ceiling. */
-	*text = '\0';
-	if (!row->reason && isfinite(row->value / row->ceiling))
-		snprintf(text, sizeof(text), "%.1f %% of %s", row->value / row->ceiling * 100,
-			 human(row->ceiling, row->query->unit).text);
+	cell->len = 0;
 	if (row->reason)
-		human_text(&reason, row->reason);
-	table_end_row(t, repeated ? "(same reason)" : row->reason ? reason.data : text);
+		human_text(cell, row->reason);
+	else if (isfinite(row->value / row->ceiling))
+		buffer_printf(cell, "%.1f %% of %s", row->value / row->ceiling * 100,
+			      human(row->ceiling, row->query->unit).text);
+	table_end_row(t, repeated ? "(same reason)" : buffer_text(cell));
 }
 
 bool out_has_namesake(const struct out *out, const struct uncore_row *row)
