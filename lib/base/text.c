@@ -629,6 +629,13 @@ static bool take_element(const char **pattern, char c)
 	return found != negated;
 }
 
+/* Where in the name the pattern behind a star may match, from here on: at its first character,
+ * unless that has a meaning. NULL: nowhere. */
+static const char *next_try(const char *pattern, const char *name)
+{
+	return *pattern && !strchr("*?[\\", *pattern) ? strchr(name, *pattern) : name;
+}
+
 /* Only the last star seen ever needs another try. */
 bool unc_glob_matches(const char *pattern, const char *name)
 {
@@ -637,25 +644,33 @@ bool unc_glob_matches(const char *pattern, const char *name)
 	for (;;) {
 		if (*pattern == '*') {
 			star = ++pattern;
-			retry = name;
+			retry = name = next_try(star, name);
 		} else if (!*name) {
 			return !*pattern;
 		} else if (!*pattern || !take_element(&pattern, *name++)) {
 			if (!star)
 				return false;
 			pattern = star;
-			name = ++retry;
+			retry = name = next_try(star, retry + 1);
 		}
+		if (!name)
+			return false;
 	}
 }
 
 bool unc_globs_match(const char *globs, const char *name)
 {
+	static const char blanks[] = " \t\n";
 	char glob[128];
-	int n;
+	size_t len;
 
-	for (const char *at = globs; at && sscanf(at, "%127s%n", glob, &n) == 1; at += n)
+	for (const char *at = globs; at && *(at += strspn(at, blanks)); at += len) {
+		len = strcspn(at, blanks);
+		len = len < sizeof(glob) ? len : sizeof(glob) - 1;
+		memcpy(glob, at, len);
+		glob[len] = '\0';
 		if (unc_glob_matches(glob, name))
 			return true;
+	}
 	return false;
 }
