@@ -109,6 +109,7 @@ size_t unc_known_target(struct unc_known *k, int dir, const char *path, char int
 			bool *is_new)
 {
 	struct unc_known_path *p;
+	size_t len;
 	ssize_t n;
 
 	*is_new = false;
@@ -116,8 +117,11 @@ size_t unc_known_target(struct unc_known *k, int dir, const char *path, char int
 	if (unc_known_ask(k, dir, path) != UNC_IS_LINK)
 		return 0;
 	p = unc_known_add(k, path, UNC_IS_LINK);
-	if (p && p->target)
-		return (size_t)snprintf(into, PATH_MAX, "%s", p->target);
+	if (p && p->target) {
+		len = strlen(p->target);
+		memcpy(into, p->target, len + 1); /* it has been in such a buffer */
+		return len;
+	}
 	n = readlinkat(dir, path, into, PATH_MAX - 1);
 	into[n > 0 ? n : 0] = '\0';
 	*is_new = n > 0;

@@ -77,17 +77,18 @@ static int resolve(const struct unc_root *r, const char *path, bool last, char o
 {
 	const struct unc_entry *e = r->fd < 0 ? unc_tree_find(&r->tree, path) : NULL;
 	char todo[PATH_MAX], target[PATH_MAX];
-	size_t len = 0, n, more, before;
+	size_t len = 0, size = strlen(path), n, more, before;
 	int links = 0;
 
 	/* Only directories have entries below them, so no part of this path is a link. */
 	if (e && e->kind != UNC_LINK) {
-		memcpy(out, path, strlen(path) + 1);
+		memcpy(out, path, size + 1);
 		return 0;
 	}
 	out[0] = '\0';
-	if (snprintf(todo, sizeof(todo), "%s", path) >= PATH_MAX)
+	if (size >= sizeof(todo))
 		return -ENAMETOOLONG;
+	memcpy(todo, path, size + 1);
 	for (char *at = todo; *(at += strspn(at, "/")); at += n) {
 		n = strcspn(at, "/");
 		before = len;
@@ -312,34 +313,29 @@ static int read_from_dir(const struct unc_root *r, const char *path, size_t max,
 	return err;
 }
 
-/* Records an entry of a directory. Most filesystems report its kind, so that it need not be looked
- * up. */
+/* Records an entry of a directory, whose path has no links. Most filesystems report its kind, so
+ * that it need not be looked up. */
 static void record_entry(const struct unc_root *r, const char *dir, const struct dirent *entry)
 {
-	char path[PATH_MAX], where[PATH_MAX];
+	char path[PATH_MAX];
 	bool is_dir = entry->d_type == DT_DIR, is_file = entry->d_type == DT_REG;
 
-	if (snprintf(path, sizeof(path), "%s/%s", dir, entry->d_name) >= PATH_MAX ||
-	    resolve(r, path, false, where) < 0)
+	if (snprintf(path, sizeof(path), "%s%s%s", dir, *dir ? "/" : "", entry->d_name) >= PATH_MAX)
 		return;
-	if (unc_known_find(&r->known, where) == NULL &&
+	if (unc_known_find(&r->known, path) == NULL &&
 	    (is_dir || is_file || entry->d_type == DT_LNK))
-		know(r, where, is_dir ? UNC_IS_DIR : is_file ? UNC_IS_FILE : UNC_IS_LINK);
+		know(r, path, is_dir ? UNC_IS_DIR : is_file ? UNC_IS_FILE : UNC_IS_LINK);
 	if (is_dir || is_file)
-		unc_tree_add(r->record, is_dir ? UNC_DIR : UNC_UNREAD, where, "", 0);
+		unc_tree_add(r->record, is_dir ? UNC_DIR : UNC_UNREAD, path, "", 0);
 	else
 		record_path(r, path, 0);
 }
 
 /* All that the directory has is known now. */
-static void record_list(const struct unc_root *r, const char *path)
+static void record_list(const struct unc_root *r, const char *dir)
 {
-	struct unc_known_path *p;
-	char where[PATH_MAX];
+	struct unc_known_path *p = know(r, dir, UNC_IS_DIR);
 
-	if (resolve(r, path, true, where) < 0)
-		return;
-	p = know(r, where, UNC_IS_DIR);
 	if (p)
 		p->listed = true;
 }
@@ -348,8 +344,10 @@ static int list_dir(const struct unc_root *r, const char *path, struct unc_names
 {
 	int fd = unc_root_open_file(r, path, O_RDONLY | O_DIRECTORY | O_NONBLOCK);
 	const struct dirent *entry;
+	char where[PATH_MAX];
 	DIR *dir;
 	int err = 0;
+	bool recorded;
 
 	if (fd < 0)
 		return fd;
@@ -359,18 +357,19 @@ static int list_dir(const struct unc_root *r, const char *path, struct unc_names
 		close(fd);
 		return err;
 	}
+	recorded = r->record && resolve(r, path, true, where) == 0;
 	for (errno = 0; err == 0 && (entry = readdir(dir)); errno = 0) {
 		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
 			continue;
 		err = unc_names_add(names, entry->d_name);
-		if (err == 0 && r->record)
-			record_entry(r, path, entry);
+		if (err == 0 && recorded)
+			record_entry(r, where, entry);
 	}
 	if (err == 0)
 		err = -errno;
 	closedir(dir);
-	if (err == 0 && r->record)
-		record_list(r, path);
+	if (err == 0 && recorded)
+		record_list(r, where);
 	return err;
 }
 
