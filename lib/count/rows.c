@@ -645,34 +645,44 @@ void unc_sum_add(struct unc_sum *sum, const struct unc_interval *interval, size_
 		sum->first_still = counter;
 }
 
+/* The counter without a value that removes the others of its instance: a ratio uses an instance
+ * with all its counters or not at all. NULL: all have one. */
+static const struct unc_row_counter *missing_of(const struct unc_interval *interval,
+						const struct unc_row_counter *from,
+						const struct unc_row_counter *end)
+{
+	const struct unc_row_counter *bad = NULL;
+
+	for (const struct unc_row_counter *c = from; c < end && c->instance == from->instance; c++)
+		if (interval->deltas[c->number].state != UNC_COUNTED &&
+		    (!bad || c->event < bad->event))
+			bad = c;
+	return bad;
+}
+
 void unc_row_sum(const struct unc_row *row, const struct unc_interval *interval,
 		 struct unc_sum sums[static UNC_METRIC_EVENTS])
 {
 	const struct uncore_metric *metric = row->query->metric;
-	bool is_ratio = metric && metric->formula->ratio;
-	const struct unc_row_counter *end, *from, *to;
+	bool is_ratio = metric && metric->formula->ratio, lacking = false;
+	const struct unc_row_counter *bad = NULL;
 
 	memset(sums, 0, row->query->event_count * sizeof(*sums));
 	for (size_t k = 0; k < row->query->event_count; k++)
 		sums[k].coverage = 1;
-	if (!row->counter_count)
-		return;
-	end = row->counters + row->counter_count;
-	for (from = row->counters; from < end; from = to) {
-		/* A ratio uses an instance with all its counters or not at all: a counter without a
-		 * value removes the others. */
-		const struct unc_row_counter *bad = NULL;
+	for (size_t i = 0; i < row->counter_count; i++) {
+		const struct unc_row_counter *c = &row->counters[i];
 
-		bool lacking = interval->clocks && interval->clocks->counters[from->number].lacking;
-
-		for (to = from; to < end && to->instance == from->instance; to++)
-			if (is_ratio && interval->deltas[to->number].state != UNC_COUNTED &&
-			    (!bad || to->event < bad->event))
-				bad = to;
-		for (const struct unc_row_counter *c = from; !lacking && c < to; c++) {
-			bool use_bad = bad && interval->deltas[c->number].state == UNC_COUNTED;
-
-			unc_sum_add(&sums[c->event], interval, use_bad ? bad->number : c->number);
+		if (!i || c[-1].instance != c->instance) {
+			lacking = interval->clocks && interval->clocks->counters[c->number].lacking;
+			bad = is_ratio ? missing_of(interval, c, row->counters + row->counter_count)
+				       : NULL;
 		}
+		if (lacking)
+			continue;
+		if (bad && interval->deltas[c->number].state == UNC_COUNTED)
+			unc_sum_add(&sums[c->event], interval, bad->number);
+		else
+			unc_sum_add(&sums[c->event], interval, c->number);
 	}
 }
