@@ -225,9 +225,9 @@ static void check_time(struct unc_judged_row *v)
 	if (v->metric && v->metric->formula->ratio && off > SUSPECT_SHARE &&
 	    v->took_s >= v->uncertain_s)
 		worsen(v, UNCORE_SUSPECT,
-		       "its counters were not read at one moment, but within %llu of %llu ms: the "
+		       "its counters were not read at one moment, but within %.*f of %llu ms: the "
 		       "value may be %s",
-		       rounded_ms(v->took_s), rounded_ms(v->counted->seconds),
+		       v->took_s < 0.01 ? 2 : 0, v->took_s * 1e3, rounded_ms(v->counted->seconds),
 		       describe_off(v, off, may_be));
 	else if (!(v->metric && v->metric->histogram) && off > SUSPECT_SHARE)
 		worsen(v, UNCORE_SUSPECT,

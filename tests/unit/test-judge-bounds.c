@@ -63,6 +63,22 @@ static void a_latency_of_a_stalled_reader(void **state)
 	end(&s);
 }
 
+/* Half a millisecond is much for a share of half a percent. */
+static void a_small_share(void **state)
+{
+	struct stage s;
+
+	(void)state;
+	begin(&s, "(lookups - misses) / lookups");
+	add_counter(&s, add_event(&s, "lookups"), stalled(1000000000, SECOND / 2, SECOND / 2000));
+	add_counter(&s, add_event(&s, "misses"), stalled(995000000, SECOND / 2, SECOND / 2000));
+	assert_int_equal(evaluate(&s)->quality, UNCORE_SUSPECT);
+	assert_string_equal(s.judged.row.reason,
+			    "its counters were not read at one moment, but within 0.50 of 500 ms: "
+			    "the value may be off by 19 %");
+	end(&s);
+}
+
 /* There is no share of a value of 0. */
 static void a_difference_that_is_0(void **state)
 {
@@ -199,6 +215,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_hit_ratio_of_a_stalled_reader),
 		cmocka_unit_test(a_latency_of_a_stalled_reader),
+		cmocka_unit_test(a_small_share),
 		cmocka_unit_test(a_ratio_of_one_moment),
 		cmocka_unit_test(a_difference_that_is_0),
 		cmocka_unit_test(short_reads_leave_no_bounds),
