@@ -24,6 +24,7 @@ enum { NONE, HOME, MOVER }; /* the socket of the memory, and that of the CPU */
 #define DEVICE_READS COUNTED(VERIFY_FILE_WRITE, HOME, NONE), BY_GPU(READ), BY_GPU(BOTH)
 #define GPU_LINK BY_GPU(READ), BY_GPU(WRITE), BY_GPU(BOTH)
 #define NOTHING COUNTED(VERIFY_FILE_READ, NONE, NONE)
+#define POWERCAP(domain) .witness = {"power", "powercap", domain}
 
 /* In the order in which they are judged. Links carry only data that are moved between sockets. */
 static const struct verify_expectation expectations[] = {
@@ -46,11 +47,11 @@ static const struct verify_expectation expectations[] = {
 	{"fabric.memory.read.bandwidth", "reads", VERIFY_FABRIC, 0, READS(HOME, HOME)},
 	{"fabric.memory.write.bandwidth", "writes", VERIFY_FABRIC, 0, WRITES(HOME, HOME)},
 	{"memory.clock.frequency", "cycles of memory", VERIFY_CLOCKS, 0, BUSY},
-	{"clock.tsc.frequency", "ticks", VERIFY_CLOCKS, 0, BUSY},
-	{"power.package", "energy of the package", VERIFY_POWER, 0, BUSY},
-	{"power.cores", "energy of the cores", VERIFY_POWER, 0, BUSY},
-	{"power.memory", "energy of the memory", VERIFY_POWER, 0, BUSY},
-	{"power.platform", "energy of the platform", VERIFY_POWER, 0, BUSY},
+	{"clock.tsc.frequency", "ticks", VERIFY_CLOCKS, 0, BUSY, .witness = {"msr", "rdtsc", NULL}},
+	{"power.package", "energy of the package", VERIFY_POWER, 0, BUSY, POWERCAP("package")},
+	{"power.cores", "energy of the cores", VERIFY_POWER, 0, BUSY, POWERCAP("core")},
+	{"power.memory", "energy of the memory", VERIFY_POWER, 0, BUSY, POWERCAP("dram")},
+	{"power.platform", "energy of the platform", VERIFY_POWER, 0, BUSY, POWERCAP("psys")},
 	/* Counted where reads miss the caches. memory.read.latency includes far reads on some
 	 * machines only, so that it is not expected of these. */
 	{"cache.miss.latency", "loads", VERIFY_LATENCIES, 0, CHASES(MOVER, MOVER)},
@@ -76,14 +77,6 @@ static const struct verify_expectation expectations[] = {
 	{VERIFY_PEAK, "peak of memory", VERIFY_CEILINGS, 0, CROWDS},
 };
 #define COUNT (sizeof(expectations) / sizeof(*expectations))
-
-static const struct verify_witness witnesses[] = {
-	{"clock.tsc.frequency", "msr", "rdtsc", NULL},
-	{"power.package", "power", "powercap", "package"},
-	{"power.cores", "power", "powercap", "core"},
-	{"power.memory", "power", "powercap", "dram"},
-	{"power.platform", "power", "powercap", "psys"},
-};
 
 const struct verify_load_words verify_load_words[VERIFY_LOADS] = {
 	[VERIFY_READ] = {"read", "B", "reads"},
@@ -145,19 +138,11 @@ bool verify_is_far(const struct verify_series *s)
 	return s->cpu_socket != s->socket;
 }
 
-const struct verify_witness *verify_witness(const char *metric)
-{
-	for (size_t i = 0; i < sizeof(witnesses) / sizeof(*witnesses); i++)
-		if (strcmp(witnesses[i].metric, metric) == 0)
-			return &witnesses[i];
-	return NULL;
-}
-
 bool verify_is_witness(const struct verify_cell *c)
 {
-	const struct verify_witness *w = verify_witness(c->metric);
+	const char *witness = c->expected->witness.name;
 
-	return w && strcmp(c->family, w->name) == 0;
+	return witness && strcmp(c->family, witness) == 0;
 }
 
 void verify_name_peak(const char *from, struct verify_cell *into)

@@ -47,16 +47,16 @@ static double mean_of(const struct judged *j, size_t cell, double *seconds)
 /* The cell of the witness; SIZE_MAX: it was not read. */
 static size_t witness_of(const struct judged *j)
 {
-	const struct verify_witness *w = verify_witness(j->cell->metric);
+	const struct verify_expectation *e = j->expected;
 	const size_t first = j->series->first_cell;
 
-	if (!w || strcmp(j->cell->family, w->family) != 0)
+	if (!e->witness.name || strcmp(j->cell->family, e->witness.family) != 0)
 		return SIZE_MAX;
 	for (size_t i = first; i < first + j->series->cell_count; i++) {
 		const struct verify_cell *c = &j->run->cells[i];
 
-		if (strcmp(c->family, w->name) == 0 && c->expected == j->expected &&
-		    c->socket == j->cell->socket && isfinite(mean_of(j, i, NULL)))
+		if (c->expected == e && verify_is_witness(c) && c->socket == j->cell->socket &&
+		    isfinite(mean_of(j, i, NULL)))
 			return i;
 	}
 	return SIZE_MAX;

@@ -225,13 +225,14 @@ void witnesses_begin(struct witnesses *w, struct verify_run *run)
 	w->count = 0;
 	for (size_t i = run->first_cell; i < end; i++) {
 		struct verify_cell cell = run->cells[i];
-		const struct verify_witness *known = verify_witness(cell.metric);
-		struct witness of = {.cell = run->cell_count};
+		const struct verify_expectation *e = cell.expected;
+		struct witness of = {.cell = run->cell_count,
+				     .package = cell.socket,
+				     .domain = e->witness.domain};
 
-		if (!known || cell.channel >= 0 || strcmp(cell.family, known->family) != 0)
+		if (!e->witness.name || cell.channel >= 0 ||
+		    strcmp(cell.family, e->witness.family) != 0)
 			continue;
-		of.domain = known->domain;
-		of.package = cell.socket;
 		for (size_t k = w->u ? uncore_cpu_count(w->u) : 0; k-- > 0;) {
 			const struct uncore_cpu *cpu = uncore_cpu_at(w->u, k);
 
@@ -241,7 +242,7 @@ void witnesses_begin(struct witnesses *w, struct verify_run *run)
 		if (of.domain ? !powercap_has(&w->powercap, of.domain, of.package) : !HAS_TICKS)
 			continue;
 		take(w, &of);
-		snprintf(cell.family, sizeof(cell.family), "%s", known->name);
+		snprintf(cell.family, sizeof(cell.family), "%s", e->witness.name);
 		verify_add_cell(run, &cell);
 		w->items = cli_realloc(w->items, w->count + 1, sizeof(*w->items));
 		w->items[w->count++] = of;

@@ -161,6 +161,12 @@ struct verify_expectation {
 	enum verify_group group;
 	enum verify_memory memory;            /* VERIFY_MEMORY: of which kind */
 	unsigned char where[2][VERIFY_LOADS]; /* near, far: a socket, or 0 */
+	/* A witness, which measures the same as a metric of `family`, in another way. */
+	struct {
+		const char *family;
+		const char *name;   /* the family of its own cells; NULL: there is no witness */
+		const char *domain; /* of powercap; NULL: not a witness of power */
+	} witness;
 };
 
 /* The words for a load in outputs. */
@@ -181,13 +187,7 @@ int verify_socket_of(const struct verify_series *s, const struct verify_expectat
 bool verify_is_expected(const struct verify_series *s, const struct verify_cell *c);
 bool verify_is_far(const struct verify_series *s);
 
-/* A witness measures the same as a metric of this family, in another way. */
-struct verify_witness {
-	const char *metric, *family;
-	const char *name;   /* the family of its own cells */
-	const char *domain; /* of powercap; NULL: not a witness of power */
-};
-const struct verify_witness *verify_witness(const char *metric); /* NULL: there is no witness */
+/* Whether the cell is that of a witness. */
 bool verify_is_witness(const struct verify_cell *c);
 
 /* counted = slope x moved + rate x seconds */

@@ -37,7 +37,6 @@ struct planted {
 static void make_run(struct verify_run *run, const struct planted *p)
 {
 	static const double parts[4] = {0, 0.25, 0.5, 1};
-	const struct verify_witness *w = verify_witness(p->metric);
 	struct verify_series *s;
 
 	*run = (struct verify_run){.version = "0.1.0",
@@ -48,7 +47,7 @@ static void make_run(struct verify_run *run, const struct planted *p)
 	strcpy(run->hypervisor, p->virtual ? "an unknown hypervisor" : "");
 	add_cell(run, p->metric, p->family, 0, -1);
 	if (p->witness > 0)
-		add_cell(run, p->metric, w->name, 0, -1);
+		add_cell(run, p->metric, verify_expectation(p->metric)->witness.name, 0, -1);
 	s = verify_add_series(run, &(struct verify_series){.load = VERIFY_SPIN});
 	for (int i = 0; i < ROUNDS; i++) {
 		double seconds = ROUND + 0.001 * uniform(), busy = HALF * parts[i % 4];
