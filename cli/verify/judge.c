@@ -22,17 +22,26 @@ const char *const verify_verdicts[] = {
 	[VERIFY_UNKNOWN] = "cannot tell",
 };
 
-/* Prefetchers read beyond the end of the data, but never less. Outside the controllers, coherence
- * moves further data. */
-static const struct judge_limits limits_of[VERIFY_GROUPS] = {
-	[VERIFY_MEMORY] = {0.02, 0.05, 0.02},
-	[VERIFY_LINKS] = {0.05, 0.05, 0.02},
-	[VERIFY_AGENTS] = {0.05, 0.05, 0.02},
-	[VERIFY_FABRIC] = {0.05, 0.05, 0.02},
-	/* Payload. Commands, page lists and completions of a device add 0.1 % to 0.3 %, in both
-	 * directions. */
-	[VERIFY_DEVICES] = {0.02, 0.03, 0.02},
-	[VERIFY_LOOKUPS] = {0.05, 0.05, 0.02},
+/* How the cells of a group are judged. */
+static const struct {
+	judge_check *const *checks;
+	/* Prefetchers read beyond the end of the data, but never less. Outside the controllers,
+	 * coherence moves further data. Devices: payload. Commands, page lists and completions of a
+	 * device add 0.1 % to 0.3 %, in both directions. */
+	struct judge_limits limits;
+} groups[VERIFY_GROUPS] = {
+	[VERIFY_MEMORY] = {stream_checks, {0.02, 0.05, 0.02}},
+	[VERIFY_LINKS] = {stream_checks, {0.05, 0.05, 0.02}},
+	[VERIFY_AGENTS] = {stream_checks, {0.05, 0.05, 0.02}},
+	[VERIFY_FABRIC] = {stream_checks, {0.05, 0.05, 0.02}},
+	[VERIFY_POWER] = {.checks = power_checks},
+	[VERIFY_CLOCKS] = {.checks = clock_checks},
+	[VERIFY_LATENCIES] = {.checks = latency_checks},
+	[VERIFY_QUEUES] = {.checks = latency_checks},
+	[VERIFY_DEVICES] = {device_checks, {0.02, 0.03, 0.02}},
+	[VERIFY_LOOKUPS] = {lookup_checks, {0.05, 0.05, 0.02}},
+	[VERIFY_GPUS] = {.checks = gpu_checks},
+	[VERIFY_CEILINGS] = {.checks = ceiling_checks},
 };
 static const struct judge_limits limits_of_stores = {0.02, 0.02, 0.01}; /* by controllers */
 
@@ -85,7 +94,7 @@ const struct judge_limits *judge_limits(const struct judged *j)
 {
 	return j->expected->group == VERIFY_MEMORY && j->series->load == VERIFY_WRITE
 		       ? &limits_of_stores
-		       : &limits_of[j->expected->group];
+		       : &groups[j->expected->group].limits;
 }
 
 static bool is_comparable(const struct judged *j, size_t cell)
@@ -296,15 +305,6 @@ bool judge_is_noisy(struct judged *j, const struct judge_part *part, double whol
 			     place ? place : socket);
 }
 
-static judge_check *const *const checks_of[VERIFY_GROUPS] = {
-	[VERIFY_MEMORY] = stream_checks,     [VERIFY_LINKS] = stream_checks,
-	[VERIFY_AGENTS] = stream_checks,     [VERIFY_FABRIC] = stream_checks,
-	[VERIFY_POWER] = power_checks,       [VERIFY_CLOCKS] = clock_checks,
-	[VERIFY_LATENCIES] = latency_checks, [VERIFY_QUEUES] = latency_checks,
-	[VERIFY_DEVICES] = device_checks,    [VERIFY_LOOKUPS] = lookup_checks,
-	[VERIFY_CEILINGS] = ceiling_checks,  [VERIFY_GPUS] = gpu_checks,
-};
-
 /* ---- channels: even shares of what their socket counts ---- */
 
 /* Whether the node is the only one of its kind in its socket: channels of several nodes are not
@@ -394,7 +394,7 @@ static bool is_uncounted(const struct judged *j, size_t cell)
 	const struct verify_series *s = j->series;
 	const struct verify_cell *c = &j->run->cells[cell];
 
-	if (c->channel >= 0 || s->bare || checks_of[c->expected->group] != stream_checks ||
+	if (c->channel >= 0 || s->bare || groups[c->expected->group].checks != stream_checks ||
 	    c->expected->memory != VERIFY_DRAM || verify_socket_of(s, c->expected) < 0)
 		return false;
 	for (size_t i = s->first_cell; i < s->first_cell + s->cell_count; i++) {
@@ -435,7 +435,7 @@ static void judge_cell(struct results *all, struct judged *j, size_t cell,
 		j->result->socket = verify_socket_of(s, j->expected);
 		j->result->fit = (struct verify_fit){NAN, NAN, NAN, j->fit->count};
 	}
-	for (check = check ? check : checks_of[j->expected->group]; *check && !(*check)(j);)
+	for (check = check ? check : groups[j->expected->group].checks; *check && !(*check)(j);)
 		check++;
 	if (j->not_judged)
 		all->count--;
@@ -455,7 +455,7 @@ static void judge_series(struct results *all, const struct verify_run *run,
 			continue;
 		judge_cell(all, &j, i, NULL);
 		/* Far data give no new information on channels. */
-		if (!j.not_judged && checks_of[j.expected->group] == stream_checks &&
+		if (!j.not_judged && groups[j.expected->group].checks == stream_checks &&
 		    has_one_node(run, s) && !verify_is_far(s))
 			add_channels(all, &j);
 	}
