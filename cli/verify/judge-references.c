@@ -16,13 +16,8 @@
  * has no meaning for such a cell. */
 static bool check_mean_rounds(struct judged *j)
 {
-	const struct verify_series *s = j->series;
-	size_t count = 0;
-
-	for (size_t i = 0; i < s->round_count; i++)
-		count += isfinite(verify_reading_of(s, i, j->own)->amount) ? 1 : 0;
-	j->result->fit = (struct verify_fit){NAN, NAN, NAN, count};
-	return judge_few_rounds(j, count);
+	j->result->fit = (struct verify_fit){NAN, NAN, NAN, j->fit->count};
+	return judge_few_rounds(j);
 }
 
 /* The amount of all rounds divided by their time, which `seconds` gets (may be NULL). NaN: no round

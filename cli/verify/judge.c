@@ -150,9 +150,9 @@ bool judge_memory(struct judged *j)
 			     s->node);
 }
 
-bool judge_few_rounds(struct judged *j, size_t count)
+bool judge_few_rounds(struct judged *j)
 {
-	const size_t all = j->series->round_count;
+	const size_t all = j->series->round_count, count = j->fit->count;
 
 	if (2 * count < all)
 		return judge_unknown(j, NULL,
@@ -167,7 +167,7 @@ bool judge_rounds(struct judged *j)
 	const struct verify_series *s = j->series;
 	double cache = j->run->cache;
 
-	if (judge_memory(j) || judge_few_rounds(j, j->fit->count))
+	if (judge_memory(j) || judge_few_rounds(j))
 		return true;
 	return s->load == VERIFY_READ && s->memory < 2 * cache &&
 	       judge_unknown(j, NULL,

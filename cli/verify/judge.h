@@ -56,8 +56,8 @@ const struct judge_factor *judge_find_factor(const struct judge_factor *known, d
 judge_check judge_quiet, judge_yielding, judge_slope;
 /* Conclude if the memory, or (judge_rounds) the memory or the rounds, allow no verdict. */
 judge_check judge_memory, judge_rounds;
-/* Concludes if this number of rounds, in which all counters ran all the time, is too small. */
-bool judge_few_rounds(struct judged *j, size_t count);
+/* Concludes if all counters ran all the time in too few rounds. */
+judge_check judge_few_rounds;
 
 /* ---- judge.c: slopes ---- */
 
