@@ -16,27 +16,24 @@ static const char *const sorts[] = {"order", "traffic", "share", "name", NULL};
 static const char *const units[] = {"si", "iec", "raw", NULL};
 static const char *const switches[] = {"hide", "show", NULL};
 
-/* Opens the directory, and creates it with `make`. -1: it does not exist. */
-static int open_directory(bool make)
+/* The directory, which is created with `make`. False: the environment names none. */
+static bool find_directory(struct buffer *path, bool make)
 {
 	const char *config = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
-	auto_buffer path = {0};
-	int dir;
 
 	/* A relative path is invalid by the XDG Base Directory Specification. */
 	if (config && *config == '/')
-		buffer_puts(&path, config);
+		buffer_puts(path, config);
 	else if (home && *home == '/')
-		buffer_printf(&path, "%s/.config", home);
+		buffer_printf(path, "%s/.config", home);
 	else
-		return -1;
+		return false;
 	if (make)
-		mkdir(path.data, 0700);
-	buffer_puts(&path, "/uncore");
+		mkdir(path->data, 0700);
+	buffer_puts(path, "/uncore");
 	if (make)
-		mkdir(path.data, 0700);
-	dir = open(path.data, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	return dir;
+		mkdir(path->data, 0700);
+	return true;
 }
 
 /* The number of the word in a list; `otherwise` if it is not in it. */
@@ -66,20 +63,15 @@ static void take_line(struct top_view *v, const char *name, const char *value)
 
 void settings_load(struct top_view *v)
 {
-	int dir = open_directory(false), fd;
-	char text[SIZE_MOST + 1], *rest = text, *line;
-	struct stat st;
-	ssize_t len;
+	auto_buffer path = {0}, text = {0};
+	char *rest, *line;
 
-	if (dir < 0)
+	if (!find_directory(&path, false))
 		return;
-	fd = openat(dir, FILE_NAME, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	close(dir);
-	if (fd < 0)
+	buffer_puts(&path, "/" FILE_NAME);
+	if (buffer_read_file(&text, path.data, SIZE_MOST))
 		return;
-	len = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) ? read(fd, text, SIZE_MOST) : 0;
-	close(fd);
-	text[len > 0 ? len : 0] = '\0';
+	rest = text.data;
 	while ((line = strsep(&rest, "\n"))) {
 		char *value = strchr(line, ' ');
 
@@ -92,15 +84,14 @@ void settings_load(struct top_view *v)
 
 void settings_save(const struct top_view *v)
 {
-	int dir = open_directory(true);
-	auto_buffer text = {0}, temporary = {0};
+	auto_buffer path = {0}, text = {0}, temporary = {0};
 
-	if (dir < 0)
+	if (!find_directory(&path, true))
 		return;
 	buffer_printf(&text, "screen %s\nsort %s\nidle %s\nrange %s\nunits %s\n",
 		      v->screens.names[v->screen], sorts[v->sort], switches[v->idle],
 		      view_ranges[v->range].name, units[v->units]);
-	buffer_printf(&temporary, "." FILE_NAME ".%d", (int)getpid());
-	buffer_replace(&text, dir, temporary.data, FILE_NAME, false);
-	close(dir);
+	buffer_printf(&temporary, "%s/." FILE_NAME ".%d", path.data, (int)getpid());
+	buffer_puts(&path, "/" FILE_NAME);
+	buffer_replace(&text, AT_FDCWD, temporary.data, path.data, false);
 }
