@@ -488,7 +488,7 @@ int devices_open(struct verify *v)
 		status = open_one(v, VERIFY_FILE_READ, v->o->read);
 	if (v->o->write && !status)
 		status = open_one(v, VERIFY_FILE_WRITE, v->o->write);
-	if (v->o->gpus && !v->no_gpus && !status)
+	if (v->o->gpus && v->loads & VERIFY_GPU_LOADS && !status)
 		status = open_gpus(v);
 	return status;
 }

@@ -26,12 +26,6 @@ static bool is_of_devices(const struct verify_expectation *e)
 	return e->group == VERIFY_DEVICES || e->group == VERIFY_LOOKUPS || e->group == VERIFY_GPUS;
 }
 
-static bool is_of_gpus(const struct verify_expectation *e)
-{
-	return verify_expects(e, VERIFY_GPU_BOTH, false) ||
-	       verify_expects(e, VERIFY_GPU_COPY, false);
-}
-
 /* Adds all metrics of one root port, then those of the next one. In an Intel stack each port needs
  * all four counters (two counters can count two of the events, the other two the others), so that a
  * round has one port of each stack. Several ports at once would be multiplexed. */
@@ -71,28 +65,32 @@ static bool is_chosen_with(const struct verify *v, const struct verify_expectati
 	return chosen;
 }
 
-/* Subjects of which each requested one must have a metric, else there is nothing to verify: nodes
- * and CPUs, the file that is read, and the one that is written. Without a metric of GPUs, only
- * these are left out. */
-enum subject { NODES, READ_FILE, WRITTEN_FILE, GPUS, SUBJECTS };
+/* What is counted: nodes and CPUs, the file that is read, the one that is written, GPUs, and what
+ * must only count nothing. */
+enum subject { NODES, READ_FILE, WRITTEN_FILE, GPUS, OTHERS, SUBJECTS };
 
-/* For each subject, whether a metric was added, and why the first one was not. */
-struct added {
-	bool any[SUBJECTS];
-	char why[SUBJECTS][400];
-	const char *no_peak; /* why the peak of memory is not judged */
+struct missing {
+	char why[SUBJECTS][400]; /* of the first metric that the machine lacks; "": none */
+	const char *no_peak;     /* why the peak of memory is not judged */
 };
 
-/* `err`: why it was not. */
-static void note_added(struct added *added, enum subject subject, int err, const char *why)
+static enum subject subject_of(const struct verify_expectation *e)
 {
-	if (!err)
-		added->any[subject] = true;
-	else if (!*added->why[subject])
-		snprintf(added->why[subject], sizeof(added->why[subject]), "%s", why);
+	if (!is_of_devices(e))
+		return NODES;
+	return e->group == VERIFY_GPUS                       ? GPUS
+	       : verify_expects(e, VERIFY_FILE_READ, false)  ? READ_FILE
+	       : verify_expects(e, VERIFY_FILE_WRITE, false) ? WRITTEN_FILE
+							     : OTHERS;
 }
 
-static int add_metric(struct verify *v, const struct verify_expectation *e, struct added *added)
+static void note_missing(struct missing *missing, enum subject subject, const char *why)
+{
+	if (!*missing->why[subject])
+		snprintf(missing->why[subject], sizeof(missing->why[subject]), "%s", why);
+}
+
+static int add_metric(struct verify *v, const struct verify_expectation *e, struct missing *missing)
 {
 	const bool devices = is_of_devices(e), gpus = e->group == VERIFY_GPUS;
 	const struct uncore_memory *memory = uncore_memory_get(v->cli->u);
@@ -101,8 +99,9 @@ static int add_metric(struct verify *v, const struct verify_expectation *e, stru
 	/* The peak needs no counters. */
 	if (e->group == VERIFY_CEILINGS) {
 		v->loads |= memory->peak > 0 ? 1u << VERIFY_READ_ALL : 0;
-		added->no_peak = memory->peak > 0 ? NULL : memory->why;
-		note_added(added, NODES, memory->peak > 0 ? 0 : -ENODEV, memory->why);
+		missing->no_peak = memory->peak > 0 ? NULL : memory->why;
+		if (missing->no_peak)
+			note_missing(missing, NODES, memory->why);
 		return CLI_OK;
 	}
 	/* Only memory has channels. */
@@ -116,23 +115,16 @@ static int add_metric(struct verify *v, const struct verify_expectation *e, stru
 	/* The catalogue may have no family of GPUs. */
 	if (err && err != -ENODEV && !(gpus && err == -ENOENT))
 		return cli_fail(v->cli, err);
+	if (err)
+		note_missing(missing, subject_of(e), uncore_error(v->cli->u));
 	v->counts = v->counts || !err;
 	for (unsigned load = 0; !err && load < VERIFY_LOADS; load++)
 		if (verify_expects(e, load, false) || verify_expects(e, load, true))
 			v->loads |= 1u << load;
-	/* Metrics of other devices must only count nothing. */
-	if (!devices)
-		note_added(added, NODES, err, uncore_error(v->cli->u));
-	if (gpus || (!err && is_of_gpus(e)))
-		note_added(added, GPUS, err, uncore_error(v->cli->u));
-	if (verify_expects(e, VERIFY_FILE_READ, false))
-		note_added(added, READ_FILE, err, uncore_error(v->cli->u));
-	else if (verify_expects(e, VERIFY_FILE_WRITE, false))
-		note_added(added, WRITTEN_FILE, err, uncore_error(v->cli->u));
 	return CLI_OK;
 }
 
-static int add_metrics(struct verify *v, struct added *added)
+static int add_metrics(struct verify *v, struct missing *missing)
 {
 	const bool files = v->o->read || v->o->write, devices = files || v->o->gpus;
 	const struct verify_expectation *e;
@@ -150,7 +142,7 @@ static int add_metrics(struct verify *v, struct added *added)
 		}
 		chosen = true;
 		stacks = stacks || e->group == VERIFY_DEVICES;
-		status = add_metric(v, e, added);
+		status = add_metric(v, e, missing);
 	}
 	if (!status && stacks)
 		status = add_ports(v);
@@ -164,34 +156,35 @@ static int add_metrics(struct verify *v, struct added *added)
 		without ? "" : names.data);
 }
 
-/* Metrics that the hardware lacks are left out, but each requested subject must have one. */
-static int check_added(struct verify *v, const struct added *added)
+/* Metrics that the hardware lacks are left out, but there must be one for each requested file, or
+ * for nodes or GPUs. Without a metric of GPUs, only these are left out. */
+static int check_missing(struct verify *v, const struct missing *missing)
 {
 	for (enum subject s = READ_FILE; s <= WRITTEN_FILE; s++) {
+		const enum verify_load load = s == READ_FILE ? VERIFY_FILE_READ : VERIFY_FILE_WRITE;
 		const char *option = s == READ_FILE ? "--read" : "--write";
 
-		if (!(s == READ_FILE ? v->o->read : v->o->write) || added->any[s])
+		if (!(s == READ_FILE ? v->o->read : v->o->write) || v->loads & 1u << load)
 			continue;
-		if (!*added->why[s])
+		if (!*missing->why[s])
 			return cli_failure(CLI_USAGE,
 					   "--metrics '%s': none of them counts the data of %s",
 					   v->o->metrics, option);
 		cli_error("%s: nothing counts the data of its device: this needs PMUs of PCIe, or "
 			  "of the caches that devices use: %s",
-			  option, added->why[s]);
+			  option, missing->why[s]);
 		cli_advise(v->cli, NULL);
 		return CLI_UNAVAILABLE;
 	}
-	v->no_gpus = v->o->gpus && !added->any[GPUS];
-	if (v->no_gpus)
+	v->left_out = v->o->gpus && !(v->loads & VERIFY_GPU_LOADS);
+	if (v->left_out)
 		cli_error("note: --gpu: nothing here counts the data of a GPU%s%s",
-			  *added->why[GPUS] ? ": " : "", added->why[GPUS]);
-	v->left_out = v->no_gpus;
-	if (v->o->read || v->o->write || added->any[NODES] || added->any[GPUS])
+			  *missing->why[GPUS] ? ": " : "", missing->why[GPUS]);
+	if (v->loads)
 		return CLI_OK;
 	cli_error("there is nothing to verify: verify needs PMUs of memory channels or controllers "
 		  "that count reads and writes, or of clocks or energy: %s",
-		  added->why[NODES]);
+		  missing->why[NODES]);
 	cli_advise(v->cli, NULL);
 	return CLI_UNAVAILABLE;
 }
@@ -201,23 +194,23 @@ static int check_added(struct verify *v, const struct added *added)
 int passes_plan(struct verify *v)
 {
 	struct cli *cli = v->cli;
-	struct added added = {.any = {false}};
+	struct missing missing = {.no_peak = NULL};
 	int err = uncore_monitor_new(&v->monitor, cli->u), status;
 
 	if (!err)
 		err = uncore_monitor_set_rounds(v->monitor);
 	if (err)
 		return cli_fail(cli, err);
-	status = add_metrics(v, &added);
+	status = add_metrics(v, &missing);
 	if (!status)
-		status = check_added(v, &added);
+		status = check_missing(v, &missing);
 	if (status)
 		return status;
-	if (!v->moves && *added.why[NODES])
+	if (!v->moves && *missing.why[NODES])
 		cli_error("note: neither memory nor links can be verified here: %s",
-			  added.why[NODES]);
-	if (added.no_peak)
-		cli_error("note: the peak of memory is not judged: %s", added.no_peak);
+			  missing.why[NODES]);
+	if (missing.no_peak)
+		cli_error("note: the peak of memory is not judged: %s", missing.no_peak);
 	err = v->counts ? uncore_monitor_plan(v->monitor) : 0;
 	return err ? cli_fail(cli, err) : CLI_OK;
 }

@@ -77,7 +77,6 @@ struct verify {
 	bool assumed;  /* the size of the caches is an assumption */
 	bool moves;    /* data must be moved for some metric */
 	bool counts;   /* its monitor has metrics */
-	bool no_gpus;  /* nothing counts the data of GPUs */
 	struct witnesses witnesses;
 	struct uncore_monitor *monitor;
 	struct uncore_sample *sample;
