@@ -225,7 +225,7 @@ static bool check_local(struct judged *j)
 static bool check_channels(struct judged *j)
 {
 	size_t count = 0, dead = 0, twice = 0, even = 0;
-	struct buffer dead_names = {0}, twice_names = {0};
+	auto_buffer dead_names = {0}, twice_names = {0};
 	double expected;
 
 	for (size_t i = 0; i < j->run->cell_count; i++)
@@ -247,18 +247,14 @@ static bool check_channels(struct judged *j)
 		}
 	}
 	expected = count ? ((double)even + 2 * (double)twice) / (double)count : 0;
-	if (even && even + dead + twice == count && dead + twice && !judge_is_own_all(j) &&
-	    fabs(j->slope - expected) <= judge_limits(j)->less + j->tolerance) {
-		if (twice)
-			judge_off(j, "channel twice", "channel%s %s count%s twice",
-				  twice > 1 ? "s" : "", twice_names.data, twice > 1 ? "" : "s");
-		else
-			judge_off(j, "channel dead", "channel%s %s count%s nothing",
-				  dead > 1 ? "s" : "", dead_names.data, dead > 1 ? "" : "s");
-	}
-	buffer_free(&dead_names);
-	buffer_free(&twice_names);
-	return j->result->fault;
+	if (!even || even + dead + twice != count || !(dead + twice) || judge_is_own_all(j) ||
+	    !(fabs(j->slope - expected) <= judge_limits(j)->less + j->tolerance))
+		return false;
+	if (twice)
+		return judge_off(j, "channel twice", "channel%s %s count%s twice",
+				 twice > 1 ? "s" : "", twice_names.data, twice > 1 ? "" : "s");
+	return judge_off(j, "channel dead", "channel%s %s count%s nothing", dead > 1 ? "s" : "",
+			 dead_names.data, dead > 1 ? "" : "s");
 }
 
 /* Whether stores of the same data, in any series, lack the same part. */

@@ -305,22 +305,18 @@ int verify_stream_move(struct verify_stream *s, enum verify_load load, size_t by
 	return 0;
 }
 
-static int work_reads(void *stream, size_t bytes, int stop_fd)
+static int move(void *stream, size_t bytes, int stop_fd)
 {
-	return verify_stream_move(stream, VERIFY_READ, bytes, stop_fd);
-}
+	struct verify_stream *s = stream;
 
-static int work_writes(void *stream, size_t bytes, int stop_fd)
-{
-	return verify_stream_move(stream, VERIFY_WRITE, bytes, stop_fd);
+	return verify_stream_move(s, s->load, bytes, stop_fd);
 }
 
 struct verify_work verify_stream_work(struct verify_stream *s, enum verify_load load)
 {
-	return (struct verify_work){.context = s,
-				    .run = load == VERIFY_WRITE ? work_writes : work_reads,
-				    .unit = STREAM_UNIT,
-				    .least = STREAM_LEAST};
+	s->load = load;
+	return (struct verify_work){
+		.context = s, .run = move, .unit = STREAM_UNIT, .least = STREAM_LEAST};
 }
 
 int verify_stream_elsewhere(const struct verify_stream *s, size_t *pages)

@@ -28,8 +28,9 @@ struct verify_work {
 struct verify_stream {
 	char *map, *base;
 	size_t map_size, size;
-	size_t at; /* where the next move begins */
-	int node;  /* -1: the machine has one only, nothing is bound */
+	size_t at;             /* where the next move begins */
+	int node;              /* -1: the machine has one only, nothing is bound */
+	enum verify_load load; /* of verify_stream_work() */
 };
 
 int verify_stream_open(struct verify_stream *s, int node, size_t size, int stop_fd);
