@@ -45,6 +45,7 @@ static int take_lock(void)
 static void announce(const struct verify *v)
 {
 	const char *hypervisor = uncore_hypervisor(v->cli->u);
+	const bool moves = v->loads & VERIFY_MEMORY_LOADS;
 	auto_buffer cpus = {0};
 	uint64_t memory = 0, memory_all = 0; /* the most of a node, of a socket */
 	size_t peak = 0;                     /* the most CPUs of a socket */
@@ -61,7 +62,7 @@ static void announce(const struct verify *v)
 		peak = count > peak ? count : peak;
 		buffer_printf(&cpus, "%s%d", i ? ", " : "", n->cpu);
 	}
-	if (v->moves)
+	if (moves)
 		cli_error("verify moves data for about %.0f s with CPU %s, on one node after "
 			  "another; it takes up to %s of memory (%s are free)",
 			  (double)v->time_ns / 1e9, cpus.data,
@@ -76,7 +77,7 @@ static void announce(const struct verify *v)
 			  "each socket, from up to %s of memory: it may slow down other programs",
 			  peak, (double)peak_ns(v) / 1e9,
 			  human_in((double)memory_all, "B", UNITS_IEC).text);
-	if (v->assumed && v->moves)
+	if (v->assumed && moves)
 		cli_error("note: the kernel does not report the size of the caches: 256 MiB are "
 			  "assumed");
 	if (hypervisor)
@@ -170,7 +171,8 @@ static int count_and_judge(struct verify *v)
 	if (status)
 		return status;
 	nodes_find(v);
-	status = v->moves || v->loads & 1u << VERIFY_READ_ALL ? nodes_find_memory(v) : CLI_OK;
+	status = v->loads & (VERIFY_MEMORY_LOADS | 1u << VERIFY_READ_ALL) ? nodes_find_memory(v)
+									  : CLI_OK;
 	if (!status)
 		status = devices_open(v);
 	if (!status)

@@ -27,7 +27,7 @@ enum { NONE, HOME, MOVER }; /* the socket of the memory, and that of the CPU */
 #define POWERCAP(domain) .witness = {"power", "powercap", domain}
 
 /* In the order in which they are judged. Links carry only data that are moved between sockets. */
-static const struct verify_expectation expectations[] = {
+const struct verify_expectation verify_expectations[] = {
 	{"memory.read.bandwidth", "reads", VERIFY_MEMORY, VERIFY_DRAM, READS(HOME, HOME)},
 	{"memory.write.bandwidth", "writes", VERIFY_MEMORY, VERIFY_DRAM, WRITES(HOME, HOME)},
 	{"memory.package.read.bandwidth", "reads", VERIFY_MEMORY, VERIFY_PACKAGE,
@@ -75,8 +75,8 @@ static const struct verify_expectation expectations[] = {
 	{"device.pcie.inbound.write.bandwidth", "writes of the GPU", VERIFY_GPUS, 0, GPU_LINK},
 	{"device.memory.bandwidth", "data of the GPU's memory", VERIFY_GPUS, 0, BY_GPU(COPY)},
 	{VERIFY_PEAK, "peak of memory", VERIFY_CEILINGS, 0, CROWDS},
+	{0},
 };
-#define COUNT (sizeof(expectations) / sizeof(*expectations))
 
 const struct verify_load_words verify_load_words[VERIFY_LOADS] = {
 	[VERIFY_READ] = {"read", "B", "reads"},
@@ -92,17 +92,13 @@ const struct verify_load_words verify_load_words[VERIFY_LOADS] = {
 	[VERIFY_GPU_COPY] = {"gpu-copy", "B", "copies within a GPU"},
 };
 
-const struct verify_expectation *verify_expectation_at(size_t i)
-{
-	return i < COUNT ? &expectations[i] : NULL;
-}
-
 const struct verify_expectation *verify_expectation(const char *metric)
 {
-	for (size_t i = 0; i < COUNT; i++)
-		if (strcmp(expectations[i].metric, metric) == 0)
-			return &expectations[i];
-	return NULL;
+	const struct verify_expectation *e = verify_expectations;
+
+	while (e->metric && strcmp(e->metric, metric) != 0)
+		e++;
+	return e->metric ? e : NULL;
 }
 
 bool verify_expects(const struct verify_expectation *e, enum verify_load load, bool far)

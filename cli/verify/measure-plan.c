@@ -8,8 +8,6 @@
 #include "base/buffer.h"
 #include "verify/measure.h"
 
-#define MOVED (1u << VERIFY_READ | 1u << VERIFY_WRITE | 1u << VERIFY_CHASE)
-
 static bool is_chosen(const struct verify *v, const struct verify_expectation *e)
 {
 	auto_free char *list = cli_copy(v->o->metrics);
@@ -43,7 +41,7 @@ static int add_ports(struct verify *v)
 		err = uncore_monitor_set_filter(v->monitor, "port", d->address);
 		if (!err)
 			err = uncore_monitor_set_level(v->monitor, UNCORE_LEVEL_PORT);
-		for (size_t k = 0; !err && (e = verify_expectation_at(k)); k++)
+		for (e = verify_expectations; !err && e->metric; e++)
 			if (e->group == VERIFY_DEVICES) {
 				err = uncore_monitor_add_metrics(v->monitor, e->metric);
 				err = err == -ENODEV ? 0 : err;
@@ -57,11 +55,11 @@ static int add_ports(struct verify *v)
 /* A metric of a stack is counted together with its other metrics, see add_ports(). */
 static bool is_chosen_with(const struct verify *v, const struct verify_expectation *e)
 {
-	const struct verify_expectation *other;
+	const struct verify_expectation *other = verify_expectations;
 	bool chosen = is_chosen(v, e);
 
-	for (size_t i = 0; e->group == VERIFY_DEVICES && (other = verify_expectation_at(i)); i++)
-		chosen = chosen || (other->group == VERIFY_DEVICES && is_chosen(v, other));
+	for (; e->group == VERIFY_DEVICES && !chosen && other->metric; other++)
+		chosen = other->group == VERIFY_DEVICES && is_chosen(v, other);
 	return chosen;
 }
 
@@ -127,13 +125,12 @@ static int add_metric(struct verify *v, const struct verify_expectation *e, stru
 static int add_metrics(struct verify *v, struct missing *missing)
 {
 	const bool files = v->o->read || v->o->write, devices = files || v->o->gpus;
-	const struct verify_expectation *e;
 	bool chosen = false, without = false, stacks = false;
 	auto_buffer names = {0};
 	int status = CLI_OK;
 
-	for (size_t i = 0; !status && (e = verify_expectation_at(i)); i++) {
-		buffer_printf(&names, "%s%s", i ? ", " : "", e->metric);
+	for (const struct verify_expectation *e = verify_expectations; !status && e->metric; e++) {
+		buffer_printf(&names, "%s%s", names.len ? ", " : "", e->metric);
 		if (!is_chosen_with(v, e))
 			continue;
 		if (is_of_devices(e) && !(e->group == VERIFY_GPUS ? !!v->o->gpus : devices)) {
@@ -146,7 +143,6 @@ static int add_metrics(struct verify *v, struct missing *missing)
 	}
 	if (!status && stacks)
 		status = add_ports(v);
-	v->moves = v->loads & MOVED;
 	if (status || chosen)
 		return status;
 	return cli_failure(
@@ -206,7 +202,7 @@ int passes_plan(struct verify *v)
 		status = check_missing(v, &missing);
 	if (status)
 		return status;
-	if (!v->moves && *missing.why[NODES])
+	if (!(v->loads & VERIFY_MEMORY_LOADS) && *missing.why[NODES])
 		cli_error("note: neither memory nor links can be verified here: %s",
 			  missing.why[NODES]);
 	if (missing.no_peak)

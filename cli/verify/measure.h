@@ -75,7 +75,6 @@ struct verify {
 	size_t device_count;
 	uint64_t free; /* the smallest free memory of a node */
 	bool assumed;  /* the size of the caches is an assumption */
-	bool moves;    /* data must be moved for some metric */
 	bool counts;   /* its monitor has metrics */
 	struct witnesses witnesses;
 	struct uncore_monitor *monitor;

@@ -25,6 +25,7 @@ enum verify_load {
 	VERIFY_GPU_COPY,   /* or copies within its own memory */
 	VERIFY_LOADS,
 };
+#define VERIFY_MEMORY_LOADS (1u << VERIFY_READ | 1u << VERIFY_WRITE | 1u << VERIFY_CHASE)
 #define VERIFY_GPU_LOADS                                                          \
 	(1u << VERIFY_GPU_READ | 1u << VERIFY_GPU_WRITE | 1u << VERIFY_GPU_BOTH | \
 	 1u << VERIFY_GPU_COPY)
@@ -177,7 +178,7 @@ struct verify_load_words {
 };
 extern const struct verify_load_words verify_load_words[VERIFY_LOADS];
 
-const struct verify_expectation *verify_expectation_at(size_t i); /* NULL: there are no more */
+extern const struct verify_expectation verify_expectations[]; /* the last one has no metric */
 const struct verify_expectation *verify_expectation(const char *metric);
 /* Whether this load judges it; `far`: from a CPU of another socket. */
 bool verify_expects(const struct verify_expectation *e, enum verify_load load, bool far);

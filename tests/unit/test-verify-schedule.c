@@ -114,13 +114,11 @@ static void the_default_time_is_enough_for_all_series(void **unused)
 
 	(void)unused;
 	v.o = &options;
-	v.moves = true;
 	assert_int_equal(schedule_time(&v, 5), CLI_OK);
 	assert_int_equal(v.time_ns, 30 * NS_PER_S);
 	/* 252 series of 13 rounds of 20 ms. */
 	v = MACHINE(four_each);
 	v.o = &options;
-	v.moves = true;
 	assert_int_equal(schedule_time(&v, 5), CLI_OK);
 	assert_int_equal(v.time_ns, 65520 * NS_PER_MS);
 	options.time_ns = 65519 * NS_PER_MS;
