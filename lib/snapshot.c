@@ -2,23 +2,12 @@
 /* What a snapshot of a machine holds: all that a scan and the commands read, without what names one
  * machine or its user. */
 #include "findings.h"
+#include "hide.h"
 #include "object.h"
 
 #define PMUS "sys/bus/event_source/devices"
 
 /* ---- omitted data ---- */
-
-/* Network interfaces may be named after their MAC address: "enx0123456789ab". */
-static void hide_address(char *path)
-{
-	for (char *part = path, *end; *part; part = *end ? end + 1 : end) {
-		size_t len = strcspn(part, "/");
-
-		end = part + len;
-		if (len > 13 && end[-13] == 'x' && strspn(end - 12, "0123456789abcdefABCDEF") >= 12)
-			memset(end - 12, '0', 12);
-	}
-}
 
 /* Removes the part of the contents from `at` to `next`, or keeps it behind what was kept before. */
 static void keep_part(struct unc_entry *e, size_t at, size_t next, bool keep, size_t *kept)
@@ -247,6 +236,7 @@ static const struct {
 
 static void clean(struct unc_tree *t)
 {
+	struct unc_hidden hidden = {0};
 	size_t kept = 0;
 
 	for (size_t i = 0; i < t->count; i++) {
@@ -262,12 +252,14 @@ static void clean(struct unc_tree *t)
 			else
 				keep_lines(e, rules[k].keep);
 		}
-		hide_address(e->path);
+		unc_hide(&hidden, e->path, strlen(e->path));
 		if (e->kind == UNC_LINK)
-			hide_address(e->data);
+			unc_hide(&hidden, e->data, e->len);
 		t->entries[kept++] = *e;
 	}
 	t->count = kept;
+	t->failed |= hidden.failed;
+	unc_names_finish(&hidden.seen);
 }
 
 /* ---- what is read ---- */
@@ -387,7 +379,7 @@ static int make_snapshot(struct uncore *u, bool with_answers, char **out)
 			clean_chip(&tree,
 				   u->ports.buses.rule ? &u->ports.buses.rule->registers : &none,
 				   speed);
-		unc_tree_sort(&tree); /* two names may be the same now */
+		unc_tree_sort(&tree); /* hidden names have another order */
 		tree.fault = *u->scan_error.text ? u->scan_error.text : NULL;
 		unc_snapshot_print(&tree, &text);
 		r = tree.failed || text.failed ? unc_nomem(&u->error) : 0;

@@ -101,7 +101,7 @@ no() {
 	echo 00:11:22:33:44:55 >"$root/sys/bus/event_source/devices/nvidia_ucf_pmu_0/address"
 	expect 0 "$UNCORE" --root "$root" snapshot "$BATS_TEST_TMPDIR/file.txt"
 	no TopSecret deadbeef 0c42a1345678 'fe ff 79 9a' 00:11:22:33:44:55 maker
-	grep -q '0002:83:00.0/net/enx000000000000/' "$BATS_TEST_TMPDIR/file.txt"
+	grep -q '0002:83:00.0/net/enx000000000001/' "$BATS_TEST_TMPDIR/file.txt"
 	grep -q nvidia_ucf_pmu_0/cpumask "$BATS_TEST_TMPDIR/file.txt"
 	# The peak of the memory is the same, and so are ports and their PMUs, but that of the broken list.
 	for command in doctor 'topo --json'; do
@@ -109,6 +109,43 @@ no() {
 		diff <("$UNCORE" --root "$root" $command | sed s/enx[0-9a-f]*/enx/) \
 			<("$UNCORE" --root "$BATS_TEST_TMPDIR/file.txt" $command | sed s/enx[0-9a-f]*/enx/)
 	done
+}
+
+# nic ROOT FUNCTION NAME [LINE...]: a network interface with hardware, and more lines for its file uevent.
+nic() {
+	local device=$1/sys/devices/pci0000:00/0000:00:0$2.0/net/$3
+
+	mkdir -p "$device/statistics" "$1/sys/class/net"
+	echo 1 | tee "$device/statistics/"{r,t}x_{bytes,packets} >/dev/null
+	ln -s ../.. "$device/device"
+	printf '%s\n' "INTERFACE=$3" IFINDEX=2 "${@:4}" >"$device/uevent"
+	ln -s "../../devices/pci0000:00/0000:00:0$2.0/net/$3" "$1/sys/class/net/$3"
+}
+
+@test "names of network interfaces with an address: anywhere in a name, and each has a number" {
+	local root=$BATS_TEST_TMPDIR/root name n=0
+
+	unpack "$SPR" "$root"
+	for name in enx0c42a1123457 enx0c42a1123456 br-wlx0c42a1123458.100 enX0 \
+		enx0c42a1123456np0 rocex525400c0fe123455 0x0123456789abcdef lan; do
+		nic "$root" $((++n)) "$name"
+	done
+	expect 0 "$UNCORE" --root "$root" snapshot "$BATS_TEST_TMPDIR/file.txt"
+	diff <("$UNCORE" --root "$BATS_TEST_TMPDIR/file.txt" list --json network |
+		jq -r '.pmus[] | select(.family == "network").name') - <<-'.'
+		0x0123456789abcdef
+		br-wlx000000000001.100
+		enX0
+		enx000000000002
+		enx000000000002np0
+		enx000000000003
+		lan
+		rocex0000000000000004
+	.
+	# The same number in a link and in its target.
+	grep -q '^sys/class/net/enx000000000003 -> .*/net/enx000000000003$' "$BATS_TEST_TMPDIR/file.txt"
+	expect 0 "$UNCORE" --root "$BATS_TEST_TMPDIR/file.txt" snapshot -
+	diff "$BATS_TEST_TMPDIR/file.txt" <(echo "$output")
 }
 
 @test "files that are refused and machines that cannot be scanned" {
