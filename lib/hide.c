@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Addresses in the texts of a snapshot: each is replaced by a number, which is the same in all
- * texts and as long as the address. */
+/* Addresses and UUIDs in the texts of a snapshot: each is replaced by a number, which is the same
+ * in all texts and as long as the address. */
 #include "hide.h"
 
 #define ADDRESS 12 /* digits; the GUIDs of InfiniBand have more */
@@ -23,6 +23,38 @@ static size_t name_length(const char *text, const char *at, const char *end)
 	char letter = at - text >= 2 ? unc_lower(at[-2]) : ' ';
 
 	return n >= ADDRESS && at[-1] == 'x' && letter >= 'a' && letter <= 'z' ? n : 0;
+}
+
+/* Groups of two digits, "0c:42:a1:12:34:56", or of four, as InfiniBand's "0c42:a103:0012:3456". */
+static size_t groups_length(const char *at, const char *end)
+{
+	size_t width = count_digits(at, end), len = width, count = 1;
+	char between = at + len < end ? at[len] : ' ';
+
+	if ((width != 2 && width != 4) || (between != ':' && between != '-'))
+		return 0;
+	for (; at + len < end && at[len] == between; count++) {
+		if (count_digits(at + len + 1, end) != width)
+			break;
+		len += 1 + width;
+	}
+	return count >= (width == 2 ? 6 : 4) ? len : 0;
+}
+
+/* A UUID: Hyper-V makes those of network interfaces from their addresses. */
+static size_t uuid_length(const char *at, const char *end)
+{
+	static const size_t widths[] = {8, 4, 4, 4, 12};
+	size_t len = 0;
+
+	for (size_t i = 0; i < sizeof(widths) / sizeof(*widths); i++) {
+		if (i && (at + len >= end || at[len++] != '-'))
+			return 0;
+		if (count_digits(at + len, end) != widths[i])
+			return 0;
+		len += widths[i];
+	}
+	return len;
 }
 
 /* The number of an address, from 1 on in the order of appearance. */
@@ -64,6 +96,8 @@ void unc_hide(struct unc_hidden *h, char *text, size_t len)
 	for (char *at = text; at < end; at++) {
 		size_t n = name_length(text, at, end);
 
+		n = n ? n : groups_length(at, end);
+		n = n ? n : uuid_length(at, end);
 		if (n)
 			replace(h, at, n);
 		n = n ? n : count_digits(at, end);

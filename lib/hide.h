@@ -11,7 +11,7 @@ struct unc_hidden {
 	bool failed;           /* out of memory */
 };
 
-/* Replaces each address in the text by its number, in place. */
+/* Replaces each address and UUID in the text by its number, in place. */
 void unc_hide(struct unc_hidden *h, char *text, size_t len);
 
 #endif

@@ -80,6 +80,19 @@ static bool is_pmu_driver(const char *line, size_t len)
 	       memmem(line, len, "pmu", 3);
 }
 
+/* What kind of device it is. Others have addresses (NVME_TRADDR), serial numbers and names. */
+static bool is_kind(const char *line, size_t len)
+{
+	static const char *const kept[] = {
+		"DRIVER=",    "DEVTYPE=", "MODALIAS=", "PCI_",   "OF_COMP",
+		"INTERFACE=", "IFINDEX=", "MAJOR=",    "MINOR=", "DEVNAME="};
+
+	for (size_t i = 0; i < sizeof(kept) / sizeof(*kept); i++)
+		if (strncmp(line, kept[i], strlen(kept[i])) == 0)
+			return len > 0;
+	return false;
+}
+
 static void keep_lines(struct unc_entry *e, bool (*keep)(const char *line, size_t len))
 {
 	size_t kept = 0, next;
@@ -228,13 +241,27 @@ static const struct {
 	{"proc/sysinfo", NULL, is_hypervisor},
 	{"*/ibm,partition-name", clean_partition, NULL},
 	{"run/udev/data/*", NULL, is_memory},
+	{"*/uevent", NULL, is_kind},
 	{"*/config", clean_config, NULL},
 	{"*/modules.builtin", NULL, is_pmu_driver},
 	{"*/DMI", clean_smbios, NULL},
 	{"sys/firmware/dmi/entries/*/raw", clean_smbios, NULL},
 };
 
-static void clean(struct unc_tree *t)
+/* Sets the comment, which may contain paths. */
+static void put_fault(struct unc_tree *t, struct unc_hidden *hidden, const char *text)
+{
+	if (!*text)
+		return;
+	if (unc_names_add(&t->strings, text) < 0) {
+		t->failed = true;
+		return;
+	}
+	t->fault = t->strings.items[t->strings.count - 1];
+	unc_hide(hidden, t->strings.items[t->strings.count - 1], strlen(text));
+}
+
+static void clean(struct unc_tree *t, const char *fault)
 {
 	struct unc_hidden hidden = {0};
 	size_t kept = 0;
@@ -253,11 +280,11 @@ static void clean(struct unc_tree *t)
 				keep_lines(e, rules[k].keep);
 		}
 		unc_hide(&hidden, e->path, strlen(e->path));
-		if (e->kind == UNC_LINK)
-			unc_hide(&hidden, e->data, e->len);
+		unc_hide(&hidden, e->data, e->len);
 		t->entries[kept++] = *e;
 	}
 	t->count = kept;
+	put_fault(t, &hidden, fault);
 	t->failed |= hidden.failed;
 	unc_names_finish(&hidden.seen);
 }
@@ -373,14 +400,13 @@ static int make_snapshot(struct uncore *u, bool with_answers, char **out)
 		if (with_answers)
 			unc_answers_add(u, &tree);
 		unc_tree_sort(&tree);
-		clean(&tree);
+		clean(&tree, u->scan_error.text);
 		clean_layouts(u, &tree);
 		if (u->ports.buses.rule || speed)
 			clean_chip(&tree,
 				   u->ports.buses.rule ? &u->ports.buses.rule->registers : &none,
 				   speed);
 		unc_tree_sort(&tree); /* hidden names have another order */
-		tree.fault = *u->scan_error.text ? u->scan_error.text : NULL;
 		unc_snapshot_print(&tree, &text);
 		r = tree.failed || text.failed ? unc_nomem(&u->error) : 0;
 	}

@@ -142,10 +142,35 @@ nic() {
 		lan
 		rocex0000000000000004
 	.
+	no 0c42a1123456 0c42a1123457 0c42a1123458 525400c0fe123455
+	grep -q 'INTERFACE=enx000000000002np0$' "$BATS_TEST_TMPDIR/file.txt"
 	# The same number in a link and in its target.
 	grep -q '^sys/class/net/enx000000000003 -> .*/net/enx000000000003$' "$BATS_TEST_TMPDIR/file.txt"
 	expect 0 "$UNCORE" --root "$BATS_TEST_TMPDIR/file.txt" snapshot -
 	diff "$BATS_TEST_TMPDIR/file.txt" <(echo "$output")
+}
+
+@test "contents of files: no MAC address, GUID, UUID or address of a host" {
+	local root=$BATS_TEST_TMPDIR/root pmu
+
+	unpack "$SPR" "$root"
+	nic "$root" 1 eth7 ID_NET_NAME_MAC=enx0c42a1123456 NVME_TRADDR=192.168.1.7 HOST=TopSecret1
+	pmu=$root/sys/bus/event_source/devices/uncore_imc_0
+	printf '%s\n' 0C:42:A1:12:34:56 0c-42-a1-12-34-57 0c42:a103:0012:3458 \
+		GPU-8e8a3f2c-1122-3344-5566-0c42a1123459 0000:83:00.0 00:00:00:00:00:00 0003:046D:C52B.0001 \
+		00000000,0000ffff 12:34:56 >"$pmu/notes"
+	# A device of Hyper-V, and its link.
+	mkdir -p "$root/sys/devices/000d3af9-9a1b-000d-3af9-9a1b000d3af9"
+	mv "$root/sys/devices/pci0000:00/0000:00:01.0/net" "$root/sys/devices/000d3af9-9a1b-000d-3af9-9a1b000d3af9/net"
+	ln -nsf ../../devices/000d3af9-9a1b-000d-3af9-9a1b000d3af9/net/eth7 "$root/sys/class/net/eth7"
+	expect 0 "$UNCORE" --root "$root" snapshot "$BATS_TEST_TMPDIR/file.txt"
+	no 0c42a1 0c:42 0c-42 0c42:a1 9a1b 8e8a3f2c 192.168 TopSecret
+	sed -n '/uncore_imc_0\/notes:/,/^[^\t]/p' "$BATS_TEST_TMPDIR/file.txt" | grep $'^\t' | diff - <(printf '\t%s\n' \
+		00:00:00:00:00:01 00-00-00-00-00-02 0000:0000:0000:0003 GPU-00000000-0000-0000-0000-000000000004 \
+		0000:83:00.0 00:00:00:00:00:00 0003:046D:C52B.0001 00000000,0000ffff 12:34:56)
+	diff <("$UNCORE" --root "$root" topo --json) <("$UNCORE" --root "$BATS_TEST_TMPDIR/file.txt" topo --json)
+	expect 0 "$UNCORE" --root "$BATS_TEST_TMPDIR/file.txt" list --json
+	shows '"eth7"'
 }
 
 @test "files that are refused and machines that cannot be scanned" {
