@@ -272,7 +272,9 @@ int unc_event_encode(const struct unc_event_def *event, const struct uncore_pmu 
 	return unc_pmu_encode(pmu, terms, out, e) < 0 ? -ENODEV : 0;
 }
 
-int unc_metric_on(const struct uncore_metric *m, const struct uncore_pmu *pmu, struct unc_error *e)
+/* The same without a look at other PMUs. *lacks: it has no term that an event needs. */
+static int metric_alone(const struct uncore_metric *m, const struct uncore_pmu *pmu, bool *lacks,
+			struct unc_error *e)
 {
 	struct unc_encoding encoding;
 	int r = 0;
@@ -291,14 +293,37 @@ int unc_metric_on(const struct uncore_metric *m, const struct uncore_pmu *pmu, s
 		/* A PMU without a term of the event, or with a narrower one, has other events. For
 		 * example, the kernel gives such a name to parts that it does not know. A PMU
 		 * without any term lacks files. */
-		if (r < 0 && terms != m->events[i]->alias && unc_pmu_load(pmu) == 0 &&
-		    pmu->term_count && !unc_pmu_has_terms(pmu, terms))
+		*lacks = r < 0 && terms != m->events[i]->alias && unc_pmu_load(pmu) == 0 &&
+			 pmu->term_count && !unc_pmu_has_terms(pmu, terms);
+		if (*lacks)
 			return -ENODEV;
 	}
 	if (r == 0 && !pmu->cpus.count)
 		return unc_fail(e, ENXIO, "%s has no CPU to be counted from: its cpumask is empty",
 				pmu->name);
 	return r;
+}
+
+/* Whether a PMU of the same kind, which its name shows, counts the metric. */
+static bool sibling_counts(const struct uncore_metric *m, const struct uncore_pmu *pmu)
+{
+	const struct unc_family *f = m->family;
+	bool lacks;
+
+	for (size_t i = 0; i < f->pmu_count; i++)
+		if (f->pmus[i]->pattern == pmu->pattern &&
+		    metric_alone(m, f->pmus[i], &lacks, NULL) == 0)
+			return true;
+	return false;
+}
+
+int unc_metric_on(const struct uncore_metric *m, const struct uncore_pmu *pmu, struct unc_error *e)
+{
+	bool lacks = false;
+	int r = metric_alone(m, pmu, &lacks, e);
+
+	/* Then it is no other kind: a file is missing, and a sum without it would be wrong. */
+	return lacks && sibling_counts(m, pmu) ? -EBADMSG : r;
 }
 
 const char *uncore_metric_missing(const struct uncore_metric *m)

@@ -541,7 +541,8 @@ const char *unc_event_terms(const struct unc_event_def *event, const struct unco
 
 /* Returns 0 if the PMU has every event of the metric and can be counted, and -ENODEV if it lacks an
  * event. Other errors, with a sentence, mean that it should be counted but cannot: -EBADMSG if its
- * files in /sys are malformed, -ENXIO if they name no CPU. */
+ * files in /sys are malformed, or lack a term that a PMU of the same kind has, -ENXIO if they name
+ * no CPU. */
 int unc_metric_on(const struct uncore_metric *m, const struct uncore_pmu *pmu, struct unc_error *e);
 
 /* ---- ports.c, root-buses.c: which PCIe root ports a PMU counts ---- */

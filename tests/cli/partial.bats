@@ -66,6 +66,25 @@ sockets() {
 	[ "$(jq -r .quality <<<"$output")" = partial ]
 }
 
+# A line that was lost of a snapshot, or half of a copied /sys.
+@test "a PMU without a term that its siblings have is a missing channel; without siblings it has other events" {
+	local tree=$BATS_TEST_TMPDIR/icx devices
+
+	unpack "$UNCORE_SOURCE_ROOT/tests/drivers/icx-12-imc.txt" "$tree"
+	devices=$tree/sys/bus/event_source/devices
+	rm "$devices/uncore_imc_1/format/event"
+	sed "s|^machine:.*|machine: $tree|; /pmu: uncore_imc_1,/d" "$UNCORE_SOURCE_ROOT/tests/drivers/icx-12-imc.yaml" >"$tree.yaml"
+	expect 0 "$UNCORE" --source "sim:$tree.yaml,step=1s" stat -j -M memory.bandwidth 1 1
+	[ "$(jq -r .quality <<<"$output")" = partial ]
+	jq -e '.reason | contains("uncore_imc_1") and contains("no term '"'event'"'")' <<<"$output"
+	expect 3 "$UNCORE" --root "$tree" doctor --json
+	jq -e '.findings[] | select(.subject == "intel-imc") | .verdict == "missing" and
+		(.why | contains("uncore_imc_1") and contains("no term '"'event'"'"))' <<<"$output"
+	rm "$devices"/uncore_imc_*/format/event
+	expect 0 "$UNCORE" --root "$tree" list --json
+	jq -e '[.metrics[] | select(.family == "intel-imc" and .missing == null)] == []' <<<"$output"
+}
+
 @test "a machine without socket numbers shows all its PMUs" {
 	local sim=$BATS_TEST_TMPDIR/unplaced.yaml
 
