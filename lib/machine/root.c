@@ -13,7 +13,8 @@
 #define MOST_LINKS 40 /* same limit as the kernel's */
 
 struct unc_root {
-	int fd; /* -1: the root is a snapshot */
+	int fd;     /* -1: the root is a snapshot */
+	char *name; /* of the snapshot */
 	bool live;
 	int exhausted; /* ENOMEM, EMFILE or ENFILE, which callers may take for an absent file */
 	struct unc_tree tree;
@@ -379,14 +380,16 @@ int unc_root_open_text(struct unc_root **out, const char *name, const char *text
 		       struct unc_error *e)
 {
 	struct unc_root *r = calloc(1, sizeof(*r));
+	const char *slash = strrchr(name, '/');
 	int err;
 
 	if (!r)
 		return unc_nomem(e);
 	r->fd = -1;
-	err = unc_snapshot_parse(&r->tree, name, text, len, e);
+	r->name = strdup(slash ? slash + 1 : name);
+	err = r->name ? unc_snapshot_parse(&r->tree, name, text, len, e) : unc_nomem(e);
 	if (err)
-		free(r);
+		unc_root_free(r);
 	else
 		*out = r;
 	return err;
@@ -445,7 +448,11 @@ int unc_root_open_dir(struct unc_root **out, const char *dir, struct unc_error *
 	err = errno;
 	free(r);
 	if (err == ENOENT)
-		return unc_fail(e, err, "there is no directory '%s'", dir);
+		return unc_fail(
+			e, err, "there is no directory '%s'%s", dir,
+			strcmp(dir, "-") == 0
+				? ": a snapshot is read from a file, not from standard input"
+				: "");
 	return unc_fail(e, err, "cannot open the directory '%s': %s", dir, unc_errno_text(err));
 }
 
@@ -457,12 +464,18 @@ void unc_root_free(struct unc_root *r)
 		close(r->fd);
 	unc_known_finish(&r->known);
 	unc_tree_finish(&r->tree);
+	free(r->name);
 	free(r);
 }
 
 bool unc_root_is_live(const struct unc_root *r)
 {
 	return r->live;
+}
+
+const char *unc_root_snapshot(const struct unc_root *r)
+{
+	return r->name;
 }
 
 int unc_root_exhausted(struct unc_root *r)

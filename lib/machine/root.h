@@ -27,6 +27,9 @@ const char *unc_path(char into[PATH_MAX], const char *fmt, ...)
 
 /* True if this is the running machine itself ("/"). */
 bool unc_root_is_live(const struct unc_root *r);
+/* The name of the snapshot for sentences, which may be in a snapshot: without its directory, which
+ * may name a user. NULL: the root is a directory. */
+const char *unc_root_snapshot(const struct unc_root *r);
 
 /* Returns ENOMEM, EMFILE or ENFILE if memory or descriptors ran out since the last call, so that
  * callers may have treated a file as absent; else 0. */

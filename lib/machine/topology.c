@@ -57,8 +57,13 @@ static int add_directories(struct unc_cpulist *to, const struct unc_root *root, 
 {
 	struct unc_names names = {0};
 	int err = unc_root_list(root, CPU_DIR, &names);
+	const char *snapshot = unc_root_snapshot(root);
 
-	if (err && err != -ENOMEM)
+	if (err && err != -ENOMEM && snapshot)
+		err = unc_fail(e, ENODEV,
+			       "%s has no entry '" CPU_DIR "' (%s): it is not of a whole machine",
+			       snapshot, unc_errno_text(err));
+	else if (err && err != -ENOMEM)
 		err = unc_fail(e, ENODEV, CPU_DIR " cannot be read (%s): is /sys mounted there?",
 			       unc_errno_text(err));
 	for (size_t i = 0; err == 0 && i < names.count; i++) {

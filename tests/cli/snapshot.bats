@@ -205,6 +205,17 @@ nic() {
 	says 'bad.txt:3: '
 }
 
+@test "errors about a file as the root speak of a file" {
+	printf 'uncore snapshot 1\na = 1\n' >"$BATS_TEST_TMPDIR/small.txt"
+	refuses 3 "$UNCORE" --root "$BATS_TEST_TMPDIR/small.txt" topo
+	says "small.txt has no entry 'sys/devices/system/cpu'"
+	[[ $stderr != *mounted* ]] || fail 'nothing is mounted in a file'
+	refuses 2 "$UNCORE" --root - topo
+	says "there is no directory '-': a snapshot is read from a file, not from standard input"
+	refuses 3 "$UNCORE" --root "$SPR" stat -M memory.bandwidth 1 1
+	says 'not on one that is a directory or a snapshot'
+}
+
 @test "doctor suggests a snapshot" {
 	run --separate-stderr "$UNCORE" doctor
 	shows 'uncore snapshot machine.txt'

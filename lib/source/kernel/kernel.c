@@ -260,7 +260,8 @@ static int kernel_open(struct unc_source *s, struct uncore_counter *counters, si
 		return unc_fail(
 			e, EOPNOTSUPP,
 			"counters can be opened on the running machine only, not on one that is a "
-			"directory: leave out the root to count here, or choose a simulation");
+			"directory or a snapshot: leave out the root to count here, or choose a "
+			"simulation");
 	k->env = (struct unc_kernel_env){s->root, s->topology};
 	k->opener = (struct unc_opener){opener_open, opener_close, opener_runs, opener_why, k};
 	k->notes = notes;
