@@ -2,7 +2,8 @@
 /* Snapshots of machines: entries in memory, and their text. */
 #include "machine/root.h"
 
-#define FIRST_LINE "uncore snapshot 1"
+#define FORMAT "uncore snapshot "
+#define FIRST_LINE FORMAT "1"
 #define ROW 16 /* bytes in a line of hexadecimal numbers */
 
 /* ---- entries in memory ---- */
@@ -310,12 +311,32 @@ static int take_entry(struct parser *p)
 	return r;
 }
 
+static int refuse_first_line(struct parser *p)
+{
+	size_t format = strlen(FORMAT);
+	uint64_t version;
+	char *end = strchr(p->text, '\r');
+
+	p->line = 1; /* also of an empty file */
+	if (end && !end[1]) {
+		*end = '\0';
+		if (strcmp(p->text, FIRST_LINE) == 0)
+			return fail(
+				p,
+				"a snapshot's lines must end with LF, and this file has CR and LF");
+	}
+	if (strncmp(p->text, FORMAT, format) == 0 && unc_parse_u64(p->text + format, &version) == 0)
+		return fail(p, "a snapshot of version %llu: this uncore reads version 1",
+			    (unsigned long long)version);
+	return fail(p, "not a snapshot: its first line must be '" FIRST_LINE "'");
+}
+
 int unc_snapshot_parse(struct unc_tree *out, const char *file, const char *text, size_t len,
 		       struct unc_error *e)
 {
 	struct unc_tree tree = {0};
 	char *copy = malloc(len + 1);
-	struct parser p = {.tree = &tree, .file = file, .next = copy, .e = e};
+	struct parser p = {.tree = &tree, .file = file, .text = copy, .next = copy, .e = e};
 	int r = 0;
 
 	if (!unc_names_take(&tree.strings, copy))
@@ -323,8 +344,7 @@ int unc_snapshot_parse(struct unc_tree *out, const char *file, const char *text,
 	memcpy(copy, text, len);
 	copy[len] = '\0';
 	if (!next_line(&p) || strcmp(p.text, FIRST_LINE) != 0)
-		r = unc_fail(e, EINVAL, "%s:1: not a snapshot: its first line is '" FIRST_LINE "'",
-			     file);
+		r = refuse_first_line(&p);
 	else if (memchr(text, '\0', len))
 		r = unc_fail(e, EINVAL, "%s: a snapshot is text, and this file has NUL bytes",
 			     file);

@@ -199,7 +199,7 @@ nic() {
 	says 'No space'
 	echo 'uncore snapshot 9' >"$BATS_TEST_TMPDIR/nine.txt"
 	refuses 2 "$UNCORE" --root "$BATS_TEST_TMPDIR/nine.txt" list
-	says 'nine.txt:1: not a snapshot'
+	says 'nine.txt:1: a snapshot of version 9'
 	printf 'uncore snapshot 1\na = 1\nb\n' >"$BATS_TEST_TMPDIR/bad.txt"
 	refuses 2 "$UNCORE" --root "$BATS_TEST_TMPDIR/bad.txt" list
 	says 'bad.txt:3: '

@@ -77,7 +77,13 @@ static void errors_have_a_line(void **state)
 		const char *text, *error;
 	} cases[] = {
 		{"", "f.txt:1: not a snapshot"},
-		{"uncore snapshot 2\n", "f.txt:1: not a snapshot"},
+		{"a = 1\n", "f.txt:1: not a snapshot: its first line must be 'uncore snapshot 1'"},
+		{"uncore snapshot x\n", "f.txt:1: not a snapshot: its first line must be"},
+		{"uncore snapshot 1 \n", "f.txt:1: not a snapshot: its first line must be"},
+		{"uncore snapshot 2\n",
+		 "f.txt:1: a snapshot of version 2: this uncore reads version 1"},
+		{"uncore snapshot 2\r\n", "f.txt:1: a snapshot of version 2"},
+		{"uncore snapshot 1\r\na = 1\r\n", "f.txt:1: a snapshot's lines must end with LF"},
 		{FIRST "\ta\n", "f.txt:2: an indented line"},
 		{FIRST "a = 1\n\tb\n", "f.txt:3: an indented line"},
 		{FIRST "\na\n", "f.txt:3: expected ' = TEXT'"},
