@@ -105,7 +105,7 @@ static int check_file(const char *file)
 /* Writes the file of --output, and keeps a report on this machine. */
 static int write_report(const struct verify *v, const struct verify_result *results, size_t count)
 {
-	const char *snapshot = v->cli->snapshot, *rest = strchr(snapshot, '\n');
+	const char *snapshot = v->cli->snapshot, *rest = strchr(snapshot, '\n'), *end = NULL;
 	auto_buffer text = {.records = true};
 	bool tells = false;
 	struct writer w;
@@ -114,8 +114,12 @@ static int write_report(const struct verify *v, const struct verify_result *resu
 	/* The comments follow the first line, which names the format. */
 	buffer_add(&text, snapshot, rest ? (size_t)(rest - snapshot) + 1 : strlen(snapshot));
 	verify_print_comments(&v->run, results, count, &text);
-	buffer_puts(&text, rest ? rest + 1 : "");
+	rest = rest ? rest + 1 : "";
+	/* Nothing follows the last line, "# end". */
+	end = strrchr(rest, '#');
+	buffer_add(&text, rest, end ? (size_t)(end - rest) : strlen(rest));
 	verify_put_run(&text, &v->run);
+	buffer_puts(&text, end ? end : "");
 	/* A report on some metrics does not replace one on all metrics. */
 	for (size_t i = 0; i < count; i++)
 		tells = tells || results[i].verdict != VERIFY_UNKNOWN;

@@ -4,6 +4,8 @@
 
 #define FORMAT "uncore snapshot "
 #define FIRST_LINE FORMAT "1"
+#define END "# end"
+#define END_NOTE "# The last line is '" END "'."
 #define ROW 16 /* bytes in a line of hexadecimal numbers */
 
 /* ---- entries in memory ---- */
@@ -331,23 +333,48 @@ static int refuse_first_line(struct parser *p)
 	return fail(p, "not a snapshot: its first line must be '" FIRST_LINE "'");
 }
 
+/* Whether comments at the head say how the file ends, and it does not: it was cut. */
+static bool is_cut(const char *text, size_t *lines)
+{
+	const char *last, *line = strchr(text, '\n');
+	bool says = false;
+
+	for (; line && line[1] == '#'; line = strchr(line + 1, '\n'))
+		says = says || strncmp(line + 1, END_NOTE "\n", strlen(END_NOTE) + 1) == 0;
+	last = text;
+	*lines = 0;
+	for (line = text; *line; line = strchrnul(line, '\n'), line += *line == '\n', ++*lines)
+		if (*line != '\n')
+			last = line;
+	return says && strcmp(last, END) != 0 && strncmp(last, END "\n", strlen(END) + 1) != 0;
+}
+
 int unc_snapshot_parse(struct unc_tree *out, const char *file, const char *text, size_t len,
 		       struct unc_error *e)
 {
 	struct unc_tree tree = {0};
 	char *copy = malloc(len + 1);
 	struct parser p = {.tree = &tree, .file = file, .text = copy, .next = copy, .e = e};
+	size_t lines;
+	bool cut;
 	int r = 0;
 
 	if (!unc_names_take(&tree.strings, copy))
 		return unc_nomem(e);
 	memcpy(copy, text, len);
 	copy[len] = '\0';
+	cut = is_cut(copy, &lines);
 	if (!next_line(&p) || strcmp(p.text, FIRST_LINE) != 0)
 		r = refuse_first_line(&p);
 	else if (memchr(text, '\0', len))
 		r = unc_fail(e, EINVAL, "%s: a snapshot is text, and this file has NUL bytes",
 			     file);
+	else if (cut)
+		r = unc_fail(
+			e, EINVAL,
+			"%s: it was cut after line %zu: its head says that the last line is '" END
+			"'",
+			file, lines);
 	while (r == 0 && next_line(&p)) {
 		if (*p.text == '\t')
 			r = fail(&p, "an indented line without a path above it");
@@ -424,7 +451,7 @@ static void put_contents(struct unc_text *to, const char *data, size_t len)
 
 void unc_snapshot_print(const struct unc_tree *t, struct unc_text *to)
 {
-	unc_text_add(to, FIRST_LINE "\n");
+	unc_text_add(to, FIRST_LINE "\n" END_NOTE "\n");
 	if (t->fault) {
 		unc_text_add(to, "# This machine could not be scanned: ");
 		put_text(to, t->fault, strlen(t->fault));
@@ -447,4 +474,5 @@ void unc_snapshot_print(const struct unc_tree *t, struct unc_text *to)
 		else
 			unc_text_add(to, e->kind == UNC_DIR ? "/\n" : " ?\n");
 	}
+	unc_text_add(to, END "\n");
 }

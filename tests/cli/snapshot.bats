@@ -10,7 +10,7 @@ load helpers
 
 	for machine in "$MACHINES"/*.txt; do
 		if grep -q ^uncore/verify: "$machine"; then
-			sed '/^uncore\/verify:/,$d' "$machine" >"$plain" # verdicts are the report's, not the snapshot's
+			sed '/^uncore\/verify:/,/^\tend/d' "$machine" >"$plain" # verdicts are the report's, not the snapshot's
 			machine=$plain
 		fi
 		expect 0 "$UNCORE" --root "$machine" snapshot "$file"
@@ -203,6 +203,21 @@ nic() {
 	printf 'uncore snapshot 1\na = 1\nb\n' >"$BATS_TEST_TMPDIR/bad.txt"
 	refuses 2 "$UNCORE" --root "$BATS_TEST_TMPDIR/bad.txt" list
 	says 'bad.txt:3: '
+}
+
+@test "a snapshot that was cut at the end of a line is refused, and one without some lines is not" {
+	local file=$BATS_TEST_TMPDIR/file.txt lines
+
+	expect 0 "$UNCORE" --root "$SPR" snapshot "$file"
+	[ "$(tail -n 1 "$file")" = '# end' ]
+	lines=$(wc -l <"$file")
+	head -n 600 "$file" >"$BATS_TEST_TMPDIR/cut.txt"
+	refuses 2 "$UNCORE" --root "$BATS_TEST_TMPDIR/cut.txt" topo
+	says 'cut.txt: it was cut after line 600: '
+	head -n $((lines - 1)) "$file" >"$BATS_TEST_TMPDIR/cut.txt"
+	refuses 2 "$UNCORE" --root "$BATS_TEST_TMPDIR/cut.txt" topo
+	grep -v /numa_node "$file" >"$BATS_TEST_TMPDIR/less.txt"
+	expect 0 "$UNCORE" --root "$BATS_TEST_TMPDIR/less.txt" topo
 }
 
 @test "errors about a file as the root speak of a file" {

@@ -13,6 +13,20 @@
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define FIRST "uncore snapshot 1\n"
+#define NOTE "# The last line is '# end'.\n"
+#define END "# end\n"
+
+/* The text as it is printed: with the note and the last line. */
+static void assert_prints(const struct unc_tree *t, const char *body)
+{
+	struct unc_text text = {0}, want = {0};
+
+	unc_snapshot_print(t, &text);
+	unc_text_add(&want, FIRST NOTE "%s" END, body + strlen(FIRST));
+	assert_string_equal(text.data, want.data);
+	unc_text_finish(&text);
+	unc_text_finish(&want);
+}
 
 static void parse(struct unc_tree *t, const char *text)
 {
@@ -47,27 +61,21 @@ static void printing_gives_what_was_parsed(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(texts); i++) {
-		struct unc_text text = {0};
 		struct unc_tree t;
 
 		parse(&t, texts[i]);
-		unc_snapshot_print(&t, &text);
-		assert_string_equal(text.data, texts[i]);
-		unc_text_finish(&text);
+		assert_prints(&t, texts[i]);
 		unc_tree_finish(&t);
 	}
 }
 
 static void order_and_comments_are_free(void **state)
 {
-	struct unc_text text = {0};
 	struct unc_tree t;
 
 	(void)state;
 	parse(&t, FIRST "# one\n\nb/c = 2\n\n#two\nb-d = 3\nb/\na = 1");
-	unc_snapshot_print(&t, &text);
-	assert_string_equal(text.data, FIRST "a = 1\nb/c = 2\nb-d = 3\n");
-	unc_text_finish(&text);
+	assert_prints(&t, FIRST "a = 1\nb/c = 2\nb-d = 3\n");
 	unc_tree_finish(&t);
 }
 
@@ -133,6 +141,39 @@ static void errors_have_a_line(void **state)
 	}
 }
 
+static void a_file_that_was_cut_is_refused(void **state)
+{
+	static const char *const whole[] = {
+		FIRST NOTE "a = 1\nb = 2\n" END, FIRST NOTE "a = 1\n# end",
+		FIRST "# verified\n" NOTE "# end\n\n",
+		FIRST "a = 1\n" NOTE, /* no comment at the head */
+	};
+	static const struct {
+		const char *text, *error;
+	} cut[] = {
+		{FIRST NOTE "a = 1\nb = 2\n", "f.txt: it was cut after line 4: its head says"},
+		{FIRST NOTE "a = 1\nb", "f.txt: it was cut after line 4: "},
+		{FIRST NOTE, "f.txt: it was cut after line 2: "},
+		{FIRST NOTE "# en", "f.txt: it was cut after line 3: "},
+		{FIRST "# one\n" NOTE END "a = 1\n", "f.txt: it was cut after line 5: "},
+	};
+	struct unc_error e = {0};
+	struct unc_tree t;
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(whole); i++) {
+		parse(&t, whole[i]);
+		unc_tree_finish(&t);
+	}
+	for (size_t i = 0; i < COUNT(cut); i++) {
+		assert_int_equal(unc_snapshot_parse(&t, "f.txt", cut[i].text, strlen(cut[i].text),
+						    &e),
+				 -EINVAL);
+		if (strncmp(e.text, cut[i].error, strlen(cut[i].error)) != 0)
+			fail_msg("%s: %s", cut[i].text, e.text);
+	}
+}
+
 /* Each of these rows has 16 MiB of zeros before it. */
 static void contents_are_bounded(void **state)
 {
@@ -151,7 +192,6 @@ static void contents_are_bounded(void **state)
 
 static void a_path_that_is_recorded_twice_is_kept_once(void **state)
 {
-	struct unc_text text = {0};
 	struct unc_tree t = {0};
 
 	(void)state;
@@ -161,9 +201,7 @@ static void a_path_that_is_recorded_twice_is_kept_once(void **state)
 	unc_tree_add(&t, UNC_DIR, "b", "", 0);
 	unc_tree_add(&t, UNC_LINK, "b", "c", 1);
 	unc_tree_sort(&t);
-	unc_snapshot_print(&t, &text);
-	assert_string_equal(text.data, FIRST "a:\n\t1\n\t2\nb -> c\n");
-	unc_text_finish(&text);
+	assert_prints(&t, FIRST "a:\n\t1\n\t2\nb -> c\n");
 	unc_tree_finish(&t);
 }
 
@@ -173,6 +211,7 @@ int main(void)
 		cmocka_unit_test(printing_gives_what_was_parsed),
 		cmocka_unit_test(order_and_comments_are_free),
 		cmocka_unit_test(errors_have_a_line),
+		cmocka_unit_test(a_file_that_was_cut_is_refused),
 		cmocka_unit_test(contents_are_bounded),
 		cmocka_unit_test(a_path_that_is_recorded_twice_is_kept_once),
 	};
