@@ -78,17 +78,17 @@ const char *buffer_read_file(struct buffer *b, const char *path, size_t most)
 }
 
 int buffer_replace(const struct buffer *b, int dir, const char *temporary, const char *name,
-		   bool sync)
+		   mode_t mode, bool sync)
 {
 	int fd, error;
 
 	/* Nothing is written through a link that another user made. */
 	unlinkat(dir, temporary, 0);
-	fd = openat(dir, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
+	fd = openat(dir, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
 	if (fd < 0)
 		return errno;
 	/* Whatever the umask says. */
-	error = fchmod(fd, 0644) ? errno : 0;
+	error = fchmod(fd, mode) ? errno : 0;
 	for (size_t done = 0; !error && done < b->len;) {
 		ssize_t n = write(fd, b->data + done, b->len - done);
 

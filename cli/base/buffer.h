@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/types.h>
 
 struct buffer {
 	char *data; /* ends in a NUL behind `len`; NULL: nothing was added yet */
@@ -51,11 +52,12 @@ int buffer_read(struct buffer *b, const char *fmt, ...) __attribute__((format(pr
  * caller for good, or never end: it is refused, as one of more than `most` bytes. Returns NULL or
  * why not, with errno of a failed system call, else 0. */
 const char *buffer_read_file(struct buffer *b, const char *path, size_t most);
-/* Replaces the file of that name below `dir` (or AT_FDCWD), which all may read: a reader finds the
- * old text or the new one. It is made as `temporary`, in place of one that a killed process has
- * left, and stored safely before that with `sync`. Returns 0 or an errno. */
+/* Replaces the file of that name below `dir` (or AT_FDCWD): a reader finds the old text or the
+ * new one. It gets the mode, whatever the umask says. It is made as `temporary`, in place of one
+ * that a killed process has left, and stored safely before that with `sync`. Returns 0 or an
+ * errno. */
 int buffer_replace(const struct buffer *b, int dir, const char *temporary, const char *name,
-		   bool sync);
+		   mode_t mode, bool sync);
 /* The text; "" when there is none. */
 const char *buffer_text(const struct buffer *b);
 void buffer_spaces(struct buffer *b, size_t count);

@@ -253,6 +253,46 @@ int writer_close(struct writer *w)
 	return w->status;
 }
 
+/* The mode that a file gets; 0: it is not to be replaced. */
+static mode_t mode_of(const char *file)
+{
+	mode_t mask = umask(0);
+	struct stat st;
+
+	umask(mask);
+	if (strcmp(file, "-") == 0)
+		return 0;
+	if (lstat(file, &st))
+		return errno == ENOENT ? 0666 & ~mask : 0;
+	if (!S_ISREG(st.st_mode) || st.st_uid != geteuid() || st.st_nlink != 1 ||
+	    access(file, W_OK))
+		return 0;
+	return st.st_mode & 0777;
+}
+
+int writer_save(const char *file, const struct buffer *text)
+{
+	auto_buffer temporary = {0};
+	mode_t mode = mode_of(file);
+	struct writer w;
+	int error = EBUSY, status;
+
+	buffer_printf(&temporary, "%s.new.%d", file, (int)getpid());
+	if (mode)
+		error = buffer_replace(text, AT_FDCWD, temporary.data, file, mode, false);
+	if (!error)
+		return CLI_OK;
+	/* A file may be writable in a directory that is not, or a mount. */
+	if (mode && error != EBUSY && error != EACCES && error != EPERM && error != EROFS)
+		return cli_failure(CLI_RUNTIME, "cannot write '%s': %s", file, strerror(error));
+	status = writer_open(&w, file, false);
+	if (status)
+		return status;
+	w.text.records = true;
+	buffer_add(&w.text, text->data, text->len);
+	return writer_close(&w);
+}
+
 static bool paged = true;
 
 void writer_set_pager(bool on)

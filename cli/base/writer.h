@@ -32,6 +32,11 @@ int writer_flush(struct writer *w);
 /* Flushes, too. The status of the first failure, as an exit code. */
 int writer_close(struct writer *w);
 
+/* Writes the text as a whole: a regular file is replaced when all is written, so that an error,
+ * such as a full disk, leaves an old one as it was and none that is cut. Standard output for "-";
+ * links, FIFOs, devices and files of others are written in place. Returns an exit code. */
+int writer_save(const char *file, const struct buffer *text);
+
 /* Whether writer_print() pages what is longer than the terminal; it does. */
 void writer_set_pager(bool on);
 

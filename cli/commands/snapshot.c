@@ -17,8 +17,8 @@ int cmd_snapshot(struct cli *cli, int argc, char **argv)
 		.no_args = "a file is missing: uncore snapshot machine.txt",
 		.second = ": one file is enough",
 	};
+	auto_buffer all = {0};
 	const char *file = NULL;
-	struct writer w;
 	char *text;
 	int status, err;
 
@@ -34,12 +34,7 @@ int cmd_snapshot(struct cli *cli, int argc, char **argv)
 			"note: this machine could not be scanned, and the snapshot has what was read: "
 			"%s",
 			uncore_error(cli->u));
-	status = writer_open(&w, file, false);
-	w.text.records = true;
-	if (status == CLI_OK) {
-		buffer_puts(&w.text, text);
-		status = writer_close(&w);
-	}
+	buffer_puts(&all, text);
 	free(text);
-	return status;
+	return writer_save(file, &all);
 }

@@ -104,7 +104,7 @@ static int write_textfile(struct textfile *t, const struct buffer *text)
 
 	/* The collector reads only *.prom. */
 	buffer_printf(&temporary, "%s.new", t->path);
-	error = buffer_replace(text, AT_FDCWD, temporary.data, t->path, false);
+	error = buffer_replace(text, AT_FDCWD, temporary.data, t->path, 0644, false);
 	t->written_ns = cli_now_ns();
 	t->exists |= !error;
 	if (error && !t->failed)

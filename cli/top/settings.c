@@ -93,5 +93,5 @@ void settings_save(const struct top_view *v)
 		      view_ranges[v->range].name, units[v->units]);
 	buffer_printf(&temporary, "%s/." FILE_NAME ".%d", path.data, (int)getpid());
 	buffer_puts(&path, "/" FILE_NAME);
-	buffer_replace(&text, AT_FDCWD, temporary.data, path.data, false);
+	buffer_replace(&text, AT_FDCWD, temporary.data, path.data, 0644, false);
 }

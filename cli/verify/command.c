@@ -108,8 +108,6 @@ static int write_report(const struct verify *v, const struct verify_result *resu
 	const char *snapshot = v->cli->snapshot, *rest = strchr(snapshot, '\n'), *end = NULL;
 	auto_buffer text = {.records = true};
 	bool tells = false;
-	struct writer w;
-	int status;
 
 	/* The comments follow the first line, which names the format. */
 	buffer_add(&text, snapshot, rest ? (size_t)(rest - snapshot) + 1 : strlen(snapshot));
@@ -125,12 +123,7 @@ static int write_report(const struct verify *v, const struct verify_result *resu
 		tells = tells || results[i].verdict != VERIFY_UNKNOWN;
 	if (!v->o->metrics)
 		kept_write(v->cli, &text, tells);
-	status = v->o->file ? writer_open(&w, v->o->file, false) : CLI_OK;
-	if (status || !v->o->file)
-		return status;
-	w.text.records = true;
-	buffer_add(&w.text, text.data, text.len);
-	return writer_close(&w);
+	return v->o->file ? writer_save(v->o->file, &text) : CLI_OK;
 }
 
 /* Judges the readings, prints the verdicts, and writes a report if `write`. */

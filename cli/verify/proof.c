@@ -117,7 +117,7 @@ void kept_write(const struct cli *cli, const struct buffer *report, bool tells)
 	*name++ = '\0';
 	dir = open_directory(path.data, of_system);
 	buffer_printf(&temporary, ".%s.%d", name, (int)getpid());
-	err = dir < 0 ? -dir : buffer_replace(report, dir, temporary.data, name, true);
+	err = dir < 0 ? -dir : buffer_replace(report, dir, temporary.data, name, 0644, true);
 	if (dir >= 0)
 		close(dir);
 	cli_error("note: the report %s kept on this machine, for doctor and explain: %s/%s%s%s",

@@ -221,7 +221,7 @@ int who_textfile_add(struct who *w, const struct frame *f)
 	if (strcmp(t->path, "-") == 0)
 		return pipe_text(&text);
 	buffer_printf(&temporary, "%s.new", t->path); /* the collector reads only *.prom */
-	error = buffer_replace(&text, AT_FDCWD, temporary.data, t->path, false);
+	error = buffer_replace(&text, AT_FDCWD, temporary.data, t->path, 0644, false);
 	t->exists |= !error;
 	return error ? cli_failure(CLI_RUNTIME, "--textfile: cannot write %s: %s", t->path,
 				   strerror(error))

@@ -220,6 +220,46 @@ nic() {
 	expect 0 "$UNCORE" --root "$BATS_TEST_TMPDIR/less.txt" topo
 }
 
+# full COMMAND...: on a disk that is full after 16 KiB.
+full() {
+	(
+		trap '' XFSZ
+		ulimit -f 16
+		"$@"
+	)
+}
+
+@test "a snapshot for which the disk is too small: no file, and the old one stays" {
+	local dir=$BATS_TEST_TMPDIR/disk
+
+	mkdir "$dir"
+	refuses 1 full "$UNCORE" --root "$SPR" snapshot "$dir/new.txt"
+	says "cannot write '.*/new.txt': File too large"
+	echo old >"$dir/old.txt"
+	chmod 600 "$dir/old.txt"
+	refuses 1 full "$UNCORE" --root "$SPR" snapshot "$dir/old.txt"
+	[ "$(cat "$dir/old.txt")" = old ]
+	[ "$(ls "$dir")" = old.txt ]
+	# With room the file has the mode that it had, and a new one that of the umask.
+	expect 0 "$UNCORE" --root "$SPR" snapshot "$dir/old.txt"
+	(umask 027 && "$UNCORE" --root "$SPR" snapshot "$dir/new.txt")
+	[ "$(stat -c %a "$dir/old.txt" "$dir/new.txt" | xargs)" = '600 640' ]
+	cmp "$dir/old.txt" "$dir/new.txt"
+	# What is no regular file stays what it is.
+	ln -s old.txt "$dir/link.txt"
+	echo old >"$dir/old.txt"
+	expect 0 "$UNCORE" --root "$SPR" snapshot "$dir/link.txt"
+	[ -L "$dir/link.txt" ]
+	cmp "$dir/old.txt" "$dir/new.txt"
+	mkfifo "$dir/fifo"
+	cat "$dir/fifo" >"$dir/read.txt" &
+	expect 0 "$UNCORE" --root "$SPR" snapshot "$dir/fifo"
+	wait $!
+	cmp "$dir/read.txt" "$dir/new.txt"
+	expect 0 "$UNCORE" --root "$SPR" snapshot /dev/stdout
+	[ "$output" = "$(<"$dir/new.txt")" ]
+}
+
 @test "errors about a file as the root speak of a file" {
 	printf 'uncore snapshot 1\na = 1\n' >"$BATS_TEST_TMPDIR/small.txt"
 	refuses 3 "$UNCORE" --root "$BATS_TEST_TMPDIR/small.txt" topo
