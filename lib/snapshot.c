@@ -261,7 +261,7 @@ static void put_fault(struct unc_tree *t, struct unc_hidden *hidden, const char 
 	unc_hide(hidden, t->strings.items[t->strings.count - 1], strlen(text));
 }
 
-static void clean(struct unc_tree *t, const char *fault)
+static void clean(struct unc_tree *t, const char *fault, bool hides)
 {
 	struct unc_hidden hidden = {0};
 	size_t kept = 0;
@@ -279,8 +279,10 @@ static void clean(struct unc_tree *t, const char *fault)
 			else
 				keep_lines(e, rules[k].keep);
 		}
-		unc_hide(&hidden, e->path, strlen(e->path));
-		unc_hide(&hidden, e->data, e->len);
+		if (hides) {
+			unc_hide(&hidden, e->path, strlen(e->path));
+			unc_hide(&hidden, e->data, e->len);
+		}
 		t->entries[kept++] = *e;
 	}
 	t->count = kept;
@@ -366,7 +368,9 @@ static unsigned read_speeds(struct uncore *u)
 	return offset;
 }
 
-static int make_snapshot(struct uncore *u, bool with_answers, char **out)
+enum purpose { TO_SHOW, WITH_ANSWERS, TO_RECORD };
+
+static int make_snapshot(struct uncore *u, enum purpose purpose, char **out)
 {
 	static const struct unc_bus_registers none;
 
@@ -397,10 +401,10 @@ static int make_snapshot(struct uncore *u, bool with_answers, char **out)
 	}
 	unc_root_record(u->root, NULL);
 	if (r == 0) {
-		if (with_answers)
+		if (purpose == WITH_ANSWERS)
 			unc_answers_add(u, &tree);
 		unc_tree_sort(&tree);
-		clean(&tree, u->scan_error.text);
+		clean(&tree, u->scan_error.text, purpose != TO_RECORD);
 		clean_layouts(u, &tree);
 		if (u->ports.buses.rule || speed)
 			clean_chip(&tree,
@@ -419,10 +423,15 @@ static int make_snapshot(struct uncore *u, bool with_answers, char **out)
 
 int uncore_snapshot(struct uncore *u, char **out)
 {
-	return make_snapshot(u, false, out);
+	return make_snapshot(u, TO_SHOW, out);
 }
 
 int uncore_snapshot_with_answers(struct uncore *u, char **out)
 {
-	return make_snapshot(u, true, out);
+	return make_snapshot(u, WITH_ANSWERS, out);
+}
+
+int uncore_snapshot_to_record(struct uncore *u, char **out)
+{
+	return make_snapshot(u, TO_RECORD, out);
 }

@@ -83,7 +83,8 @@ struct cli {
 	int (*open_replay)(struct replay **out, struct uncore *u, const char *spec,
 			   const struct cli_part *part);
 	const struct proofs *proofs; /* what verify has proved: commands/proofs.h */
-	bool takes_snapshot;         /* cli_open() makes one of the machine: */
+	/* By which cli_open() makes one of the machine; NULL: it makes none. */
+	int (*take_snapshot)(struct uncore *u, char **out);
 	char *snapshot;
 };
 

@@ -91,7 +91,7 @@ static int set_events(struct cli *cli)
 int cli_open(struct cli *cli)
 {
 	int status = cli_prepare(cli);
-	int err = !status && cli->takes_snapshot ? uncore_snapshot(cli->u, &cli->snapshot) : 0;
+	int err = !status && cli->take_snapshot ? cli->take_snapshot(cli->u, &cli->snapshot) : 0;
 
 	/* A snapshot scans the machine, but succeeds also if that fails. */
 	if (!status && !err && (!cli->snapshot || !uncore_cpu_count(cli->u)))

@@ -488,7 +488,7 @@ int cmd_record(struct cli *cli, int argc, char **argv)
 
 	stat_parse(cli, &r.stat, &syntax, argc, argv);
 	r.stat.trigger = r.o.flight_ns && request->condition ? &r.trigger : NULL;
-	cli->takes_snapshot = true;
+	cli->take_snapshot = uncore_snapshot_to_record;
 	sink.file = r.o.path;
 	status = prepare_flight(&r);
 	prepare_signals();

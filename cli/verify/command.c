@@ -291,6 +291,6 @@ int cmd_verify(struct cli *cli, int argc, char **argv)
 			"verify needs the counters of this machine: %s does not count data "
 			"that are moved here",
 			cli->source ? cli->source : cli->root);
-	cli->takes_snapshot = true;
+	cli->take_snapshot = uncore_snapshot;
 	return run(cli, &o);
 }

@@ -90,6 +90,19 @@ in_terminal() {
 	rm "$BATS_TEST_TMPDIR/ended"
 }
 
+@test "an interface with a name made of its address is found in a recording of it" {
+	local name=enx0c42a1123456 file=$BATS_TEST_TMPDIR/file.uncore
+
+	[[ $("$UNCORE" --help) == *' record '* ]] || skip 'built without record'
+	sed "s/ens1np0/$name/g" "$BATS_FILE_TMPDIR/spr-devices.txt" >"$BATS_TEST_TMPDIR/machine.txt"
+	unpack "$BATS_TEST_TMPDIR/machine.txt" "$BATS_TEST_TMPDIR/root"
+	expect 0 "$UNCORE" --root "$BATS_TEST_TMPDIR/root" --source files record -M 'network.*' -I 10ms --timeout 50ms -o "$file"
+	expect 0 "$UNCORE" report "$file" stat -j -M 'network.*'
+	jq -es 'length == 4 and all(.[]; .quality == "measured" and .value != null)' <<<"$output"
+	expect 0 "$UNCORE" report "$file" list
+	shows "$name"
+}
+
 @test "pcie: devices are below their ports, what they read and write in the columns of the port" {
 	expect 0 "$UNCORE" --source "$SPR_DEVICES" pcie
 	shows $'\n0000:26:01\\.0 +32 GT/s x16 +40\\.00 GB/s ! +20\\.00 GB/s !.*\n +0000:27:00\\.0 card0 .*\n  nvidia_gpu_0 +40\\.00 GB/s +20\\.00 GB/s +n/a +n/a +63\\.48 %' \

@@ -145,6 +145,9 @@ int uncore_snapshot(struct uncore *u, char **out);
  * why not. Loads the library as uncore_monitor_open() does, which may take seconds. For files
  * that are read elsewhere; a recording does not need it. */
 int uncore_snapshot_with_answers(struct uncore *u, char **out);
+/* The same as uncore_snapshot(), with names as they are, also those made of a MAC address, as
+ * enx0c42a1123456: counters that are kept beside it have these names. */
+int uncore_snapshot_to_record(struct uncore *u, char **out);
 
 /* The reason of the latest failure of a call on this machine or on a monitor made from it: one or
  * more sentences without a final newline that say what failed, where, and how to fix it. "" if no
