@@ -4,6 +4,15 @@
 
 bats_require_minimum_version 1.5.0
 
+# Bats notes the place of every command before it runs, which is most of the work of a test. Here it looks for the
+# place when a command has failed. (A bats that works otherwise does not say the place.)
+set +T
+bats_error_trap() {
+	bats_check_status_from_trap
+	[ "$BATS_DEBUG_LAST_STACK_TRACE_IS_VALID" ] || bats_capture_stack_trace
+	BATS_DEBUG_LAST_STACK_TRACE_IS_VALID=yes
+}
+
 : "${UNCORE:?the path of the command under test}"
 : "${UNCORE_SOURCE_ROOT:=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)}"
 export UNCORE UNCORE_SOURCE_ROOT
