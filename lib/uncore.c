@@ -573,6 +573,11 @@ size_t uncore_metric_count(const struct uncore *u)
 	return u->catalogue.metric_count;
 }
 
+size_t uncore_metric_count_here(const struct uncore *u)
+{
+	return u->catalogue.here_count;
+}
+
 const struct uncore_metric *uncore_metric_at(const struct uncore *u, size_t i)
 {
 	return u->catalogue.metrics[i];

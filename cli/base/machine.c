@@ -106,6 +106,9 @@ char *cli_pattern(const struct uncore *u, const char *text)
 	struct buffer pattern = {0};
 	bool named = false, begins = false;
 
+	for (size_t i = 0; i < uncore_metric_count_here(u); i++)
+		if (uncore_metric_matches(uncore_metric_at(u, i), text))
+			return cli_copy(text);
 	buffer_printf(&pattern, "%s.*", text);
 	for (size_t i = 0; i < uncore_metric_count(u); i++) {
 		named |= uncore_metric_matches(uncore_metric_at(u, i), text);
@@ -121,9 +124,15 @@ bool cli_has_metric(const struct uncore *u, const char *family, const char *list
 {
 	auto_free char *copy = cli_copy(list);
 	char *rest = copy, *pattern;
+	size_t count = uncore_metric_count_here(u);
+	bool here = !family;
 
+	for (size_t i = 0; !here && i < count; i++)
+		here = strcmp(uncore_metric_family(uncore_metric_at(u, i)), family) == 0;
+	if (!here)
+		count = uncore_metric_count(u);
 	while ((pattern = strsep(&rest, ",")))
-		for (size_t i = 0; i < uncore_metric_count(u); i++) {
+		for (size_t i = 0; i < count; i++) {
 			const struct uncore_metric *m = uncore_metric_at(u, i);
 
 			if (cli_same(uncore_metric_family(m), family) &&

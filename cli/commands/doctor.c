@@ -167,7 +167,7 @@ static void put_all_counts(struct cli *cli, json_t *document, struct buffer *to)
 {
 	if (uncore_is_simulated(cli->u) || cli_replays(cli))
 		return;
-	for (size_t i = 0; i < uncore_metric_count(cli->u); i++) {
+	for (size_t i = 0; i < uncore_metric_count_here(cli->u); i++) {
 		const struct uncore_metric *metric = uncore_metric_at(cli->u, i);
 
 		if (uncore_metric_finding_why(metric) && !uncore_metric_missing(metric))

@@ -640,13 +640,16 @@ static json_t *metric_records(const struct cli *cli, const struct uncore_metric 
 
 static int explain(struct cli *cli, const struct explain_options *o)
 {
-	size_t all = uncore_metric_count(cli->u), count = 0, here = 0;
-	auto_free const struct uncore_metric **metrics = cli_realloc(NULL, all, sizeof(*metrics));
+	size_t all = uncore_metric_count_here(cli->u), count = 0, here = 0;
+	auto_free const struct uncore_metric **metrics = NULL;
 	struct buffer text = {0};
 
 	for (size_t i = 0; i < all; i++)
 		here += uncore_metric_matches(uncore_metric_at(cli->u, i), o->metric) &&
 			uncore_metric_event_count(uncore_metric_at(cli->u, i));
+	if (!here)
+		all = uncore_metric_count(cli->u);
+	metrics = cli_realloc(NULL, all, sizeof(*metrics));
 	/* Metrics of this machine; when there are none, metrics of the family that the pattern
 	 * names. */
 	for (size_t i = 0; i < all; i++) {

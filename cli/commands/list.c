@@ -140,6 +140,12 @@ static bool takes_metric(const struct list_options *o, const struct uncore_metri
 					 uncore_metric_title(m), NULL});
 }
 
+/* Those of other machines are the last. */
+static size_t metric_count(const struct uncore *u, const struct list_options *o)
+{
+	return o->all ? uncore_metric_count(u) : uncore_metric_count_here(u);
+}
+
 /* ---- text: PMUs whose names differ only in their number are one line ---- */
 
 /* The CPUs whose traffic the PMUs count, as far as the driver says, each list once. */
@@ -278,7 +284,7 @@ static void add_events(const struct uncore *u, const struct list_options *o, str
 static void add_metrics(const struct uncore *u, const struct list_options *o, struct table *t)
 {
 	t->flows = true;
-	for (size_t i = 0; i < uncore_metric_count(u); i++) {
+	for (size_t i = 0; i < metric_count(u, o); i++) {
 		const struct uncore_metric *m = uncore_metric_at(u, i);
 
 		if (!takes_metric(o, m))
@@ -441,7 +447,7 @@ static json_t *metrics(const struct uncore *u, const struct list_options *o)
 {
 	json_t *array = json_array();
 
-	for (size_t i = 0; i < uncore_metric_count(u); i++)
+	for (size_t i = 0; i < metric_count(u, o); i++)
 		if (takes_metric(o, uncore_metric_at(u, i)))
 			json_push(array, json_metric(uncore_metric_at(u, i)));
 	return array;

@@ -128,7 +128,7 @@ static int measure(struct cli *cli, size_t lines_above)
 					   .separator = ",",
 					   .lines_above = lines_above}};
 
-	for (size_t i = 0; i < uncore_metric_count(cli->u); i++)
+	for (size_t i = 0; i < uncore_metric_count_here(cli->u); i++)
 		if (!uncore_metric_missing(uncore_metric_at(cli->u, i)))
 			return stat_run(cli, &o);
 	return CLI_UNAVAILABLE;

@@ -8,6 +8,16 @@
 #include "base/replay.h"
 #include "loop/loop.h"
 
+/* This machine has a metric of this name, if perhaps not as the filters want it. */
+static bool has_metric(const struct uncore *u, const char *pattern)
+{
+	for (size_t i = 0; i < uncore_metric_count_here(u); i++)
+		if (uncore_metric_matches(uncore_metric_at(u, i), pattern) &&
+		    !uncore_metric_missing(uncore_metric_at(u, i)))
+			return true;
+	return false;
+}
+
 bool plan_is_countable(struct cli *cli, const struct request *request, const char *metrics)
 {
 	auto_free char *copy = cli_copy(metrics);
@@ -21,7 +31,7 @@ bool plan_is_countable(struct cli *cli, const struct request *request, const cha
 			err = uncore_monitor_set_filter(m, request->filters[i].name,
 							request->filters[i].value);
 	while (!err && !found && (pattern = strsep(&rest, ",")))
-		found = uncore_monitor_add_metrics(m, pattern) == 0;
+		found = has_metric(cli->u, pattern) && uncore_monitor_add_metrics(m, pattern) == 0;
 	uncore_monitor_free(m);
 	return found;
 }
@@ -121,7 +131,7 @@ static bool is_of_devices(const struct uncore *u, const char *pattern)
 {
 	bool any = false;
 
-	for (size_t i = 0; i < uncore_metric_count(u); i++) {
+	for (size_t i = 0; i < uncore_metric_count_here(u); i++) {
 		const struct uncore_metric *metric = uncore_metric_at(u, i);
 
 		if (!uncore_metric_matches(metric, pattern) || uncore_metric_missing(metric))
@@ -196,14 +206,14 @@ static int add_first(struct cli *cli, const struct request *request, struct unco
 	const struct uncore *u = cli->u;
 	bool added = false;
 
-	for (size_t i = 0; i < uncore_metric_count(u); i++) {
+	for (size_t i = 0; i < uncore_metric_count_here(u); i++) {
 		const struct uncore_metric *metric = uncore_metric_at(u, i);
 		const char *at = first_match(metric, patterns);
 		auto_buffer name = {0};
 		bool later = false;
 		int err;
 
-		for (size_t k = 0; at && !later && k < uncore_metric_count(u); k++) {
+		for (size_t k = 0; at && !later && k < uncore_metric_count_here(u); k++) {
 			const struct uncore_metric *other = uncore_metric_at(u, k);
 			const char *before = first_match(other, patterns);
 
@@ -223,16 +233,6 @@ static int add_first(struct cli *cli, const struct request *request, struct unco
 	return added ? 0 : -ENODEV;
 }
 
-/* This machine has a metric of this name, if perhaps not as the filters want it. */
-static bool has_metric(const struct uncore *u, const char *pattern)
-{
-	for (size_t i = 0; i < uncore_metric_count(u); i++)
-		if (uncore_metric_matches(uncore_metric_at(u, i), pattern) &&
-		    !uncore_metric_missing(uncore_metric_at(u, i)))
-			return true;
-	return false;
-}
-
 /* At least one pattern of a preset must be countable: a machine may have none of the metrics of
  * another. Patterns behind "else" are for machines that have none of those before it, patterns
  * behind "and" for all machines, and patterns behind "|" for families that have none before it.
@@ -242,27 +242,34 @@ static int add_any(struct cli *cli, const struct request *request, struct uncore
 		   enum uncore_level level, const char *list)
 {
 	auto_free char *copy = cli_copy(list);
-	char *rest = copy, *pattern, why[1024] = "";
+	char *rest = copy, *pattern, *absent = NULL, why[1024] = "";
 	bool added = false, failed = false, specific = false, skip = false;
 	int err = 0;
 
 	while (!failed && (pattern = strsep(&rest, ","))) {
+		const bool has = has_metric(cli->u, pattern), either = strchr(pattern, '|');
+
 		if (strcmp(pattern, "else") == 0 || strcmp(pattern, "and") == 0) {
 			skip = *pattern == 'e' && added;
 			specific = false;
 			continue;
 		}
-		if (skip)
+		if (!skip && !has && !either && !*why && !absent)
+			absent = pattern; /* why: needs all families */
+		if (skip || (!has && !either))
 			continue;
-		err = strchr(pattern, '|') ? add_first(cli, request, m, level, pattern)
-					   : add_metrics(cli, request, m, level, pattern);
+		err = either ? add_first(cli, request, m, level, pattern)
+			     : add_metrics(cli, request, m, level, pattern);
 		added |= !err;
 		failed = err && err != -ENODEV && err != -ENOENT;
-		if (!err || (*why && (specific || !has_metric(cli->u, pattern))))
+		if (!err || ((*why || absent) && (specific || !has)))
 			continue;
-		specific = has_metric(cli->u, pattern);
+		specific = has;
+		absent = NULL;
 		snprintf(why, sizeof(why), "%s", uncore_error(cli->u));
 	}
+	if (!added && !failed && absent && add_metrics(cli, request, m, level, absent))
+		snprintf(why, sizeof(why), "%s", uncore_error(cli->u));
 	if (failed)
 		return cli_fail(cli, err);
 	return added ? CLI_OK : nothing_here(cli, request, list, why);
@@ -279,7 +286,7 @@ static int add_headline(struct cli *cli, const struct request *request, struct u
 	/* Those of the overview take no counters of the others. */
 	for (unsigned place = 1; !request->restricted && place <= (request->overview ? 10 : 9);
 	     place++) {
-		for (size_t i = 0; i < uncore_metric_count(cli->u); i++) {
+		for (size_t i = 0; i < uncore_metric_count_here(cli->u); i++) {
 			const struct uncore_metric *metric = uncore_metric_at(cli->u, i);
 			int err;
 

@@ -362,7 +362,7 @@ static void choose_presets(struct cli *cli, struct stat_options *o)
 static bool is_hidden(struct uncore *u, const struct uncore_metric *metric,
 		      const struct view_cell *cell)
 {
-	for (size_t i = 0; i < uncore_metric_count(u); i++) {
+	for (size_t i = 0; i < uncore_metric_count_here(u); i++) {
 		const struct uncore_metric *other = uncore_metric_at(u, i);
 		struct view_cell at;
 
@@ -383,7 +383,7 @@ static void choose_devices(struct record *r)
 	struct uncore *u = r->cli->u;
 	struct request *request = &r->stat.request;
 
-	for (size_t i = 0; i < uncore_metric_count(u); i++) {
+	for (size_t i = 0; i < uncore_metric_count_here(u); i++) {
 		const struct uncore_metric *metric = uncore_metric_at(u, i);
 		struct view_cell cell;
 

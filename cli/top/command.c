@@ -27,7 +27,7 @@ static const char top_doc[] =
 /* The metrics of all views of a screen that this machine has, as a preset. */
 static void make_preset(struct uncore *u, const char *screen, struct buffer *metrics)
 {
-	for (size_t i = 0; i < uncore_metric_count(u); i++) {
+	for (size_t i = 0; i < uncore_metric_count_here(u); i++) {
 		const struct uncore_metric *metric = uncore_metric_at(u, i);
 		const struct uncore_view *view = cli_view_cell(u, uncore_metric_name(metric)).view;
 

@@ -229,7 +229,10 @@ int unc_catalogue_match(struct unc_catalogue *c, struct unc_pmus *pmus, struct u
 		if (r == 0 && f->pmu_count && unc_family_find_bugs(f, c->kernel) < 0)
 			r = unc_nomem(e);
 	}
-	return r < 0 ? r : add_metrics(c, true, e);
+	if (r == 0)
+		r = add_metrics(c, true, e);
+	c->here_count = c->metric_count;
+	return r;
 }
 
 int unc_catalogue_complete(struct unc_catalogue *c, struct unc_error *e)

@@ -466,6 +466,7 @@ struct unc_catalogue {
 	/* First those of families with PMUs here, then the others. */
 	const struct uncore_metric **metrics;
 	size_t metric_count;
+	size_t here_count;
 	struct unc_yaml_file *words_file; /* read at first use */
 	struct uncore_words *words;
 	size_t word_count;

@@ -233,9 +233,26 @@ static void energy_metrics_exist_only_for_events_of_the_driver(void **state)
 	tree_remove(&t);
 }
 
+static void metrics_of_this_machine_need_no_other_family(void **state)
+{
+	struct uncore *u = scan_fixture("intel-spr-1socket");
+	size_t here = uncore_metric_count_here(u), all;
+
+	(void)state;
+	assert_false(u->catalogue.complete);
+	all = uncore_metric_count(u);
+	assert_true(u->catalogue.complete);
+	assert_true(here > 100 && here < all);
+	assert_int_equal(uncore_metric_count_here(u), here);
+	for (size_t i = 0; i < all; i++)
+		assert_true((i < here) == (uncore_metric_at(u, i)->family->pmu_count > 0));
+	uncore_free(u);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(metrics_of_this_machine_need_no_other_family),
 		cmocka_unit_test(everything_has_title_unit_and_evidence),
 		cmocka_unit_test(every_event_is_used),
 		cmocka_unit_test(the_kernels_aliases_agree),
