@@ -43,10 +43,13 @@ python3() {
 # From 1.7 on jq prints a number as its text is, 200.0 instead of 200, unless it has computed it. JQ_IS_OLDER says
 # that this one does not: to compute all numbers takes as long as to read them.
 jq() {
-	[ -z "${JQ_IS_OLDER-}" ] || { command jq "$@" && return || return; }
 	local options=() plain='def plain: if type == "number" then . + 0
 		elif type == "array" or type == "object" then map_values(plain) else . end;'
 
+	if [ -n "${JQ_IS_OLDER-}" ]; then
+		command jq "$@"
+		return
+	fi
 	while [[ ${1-} == -* ]]; do
 		case $1 in
 		--arg | --argjson | --slurpfile) options+=("${@:1:3}") && shift 3 ;;
