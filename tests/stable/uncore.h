@@ -331,6 +331,9 @@ const struct uncore_cap *uncore_pmu_cap_at(const struct uncore_pmu *p, size_t i)
 /* All metrics of the catalogue; those of families found on this machine come first. Several
  * families may have a metric of the same name. */
 size_t uncore_metric_count(const struct uncore *u);
+/* How many of them are of families found on this machine. Only these can be counted. It does not
+ * read the files of the other families, which takes longer than the rest of a start. */
+size_t uncore_metric_count_here(const struct uncore *u);
 const struct uncore_metric *uncore_metric_at(const struct uncore *u, size_t i);
 
 const char *uncore_metric_name(const struct uncore_metric *m);   /* memory.read.bandwidth */
