@@ -60,6 +60,18 @@ static unsigned long long rounded_ms(double seconds)
 	return (unsigned long long)fmin(seconds * 1e3 + 0.5, 1e18);
 }
 
+/* "0.31", "50": two digits of a short time. */
+static const char *describe_ms(double seconds, char into[static 32])
+{
+	unsigned long long hundredths = rounded_ms(seconds * 100);
+
+	if (seconds < 0.01)
+		snprintf(into, 32, "%llu.%02llu", hundredths / 100, hundredths % 100);
+	else
+		snprintf(into, 32, "%llu", rounded_ms(seconds));
+	return into;
+}
+
 /* ---- checks of the row ---- */
 
 /* The sum of many clocks does not show that one is stopped. */
@@ -213,7 +225,7 @@ static const char *describe_off(const struct unc_judged_row *v, double off, char
 
 static void check_time(struct unc_judged_row *v)
 {
-	char may_be[64];
+	char may_be[64], took[32];
 	const struct uncore_row *out = v->out;
 	double off = fmax(out->high - out->value, out->value - out->low);
 	/* Bounds are proportional to the count, so that those of 0 have no meaning. */
@@ -225,9 +237,9 @@ static void check_time(struct unc_judged_row *v)
 	if (v->metric && v->metric->formula->ratio && off > SUSPECT_SHARE &&
 	    v->took_s >= v->uncertain_s)
 		worsen(v, UNCORE_SUSPECT,
-		       "its counters were not read at one moment, but within %.*f of %llu ms: the "
+		       "its counters were not read at one moment, but within %s of %llu ms: the "
 		       "value may be %s",
-		       v->took_s < 0.01 ? 2 : 0, v->took_s * 1e3, rounded_ms(v->counted->seconds),
+		       describe_ms(v->took_s, took), rounded_ms(v->counted->seconds),
 		       describe_off(v, off, may_be));
 	else if (!(v->metric && v->metric->histogram) && off > SUSPECT_SHARE)
 		worsen(v, UNCORE_SUSPECT,

@@ -397,8 +397,8 @@ block() {
 	expect 0 "$UNCORE" --root report.uncore topo
 	run ! grep -F "$(uname -n)" <(sed -n '/^uncore\/verify/,$p' report.uncore)
 	# Cut at the end of any line it is no report.
-	grep -nx $'\tend' report.uncore
-	for lines in $(seq "$(sed -n '/^uncore.verify:/=' report.uncore)" "$(($(wc -l <report.uncore) - 1))"); do
+	[ "$(tail -n 2 report.uncore)" = $'\tend\n# end' ]
+	for lines in $(seq "$(sed -n '/^uncore.verify:/=' report.uncore)" "$(($(wc -l <report.uncore) - 2))"); do
 		head -n "$lines" report.uncore >cut.uncore
 		refuses 2 "$UNCORE" verify --show cut.uncore
 		says 'the report is truncated: its last line'
@@ -658,7 +658,7 @@ keep() {
 	version=${version#* }
 	mkdir -p "$1"
 	{
-		"$UNCORE" snapshot -
+		"$UNCORE" snapshot - | grep -v '^#'
 		sed -n '/^uncore\/verify:/,$p' "$2.uncore" | sed "s/intel-imc/planted/; s/0\.1\.0/$version/"
 	} >"$1/verified-regs.uncore"
 }
