@@ -22,7 +22,7 @@ static size_t name_length(const char *text, const char *at, const char *end)
 	size_t n = count_digits(at, end);
 	char letter = at - text >= 2 ? unc_lower(at[-2]) : ' ';
 
-	return n >= ADDRESS && at[-1] == 'x' && letter >= 'a' && letter <= 'z' ? n : 0;
+	return n >= ADDRESS && letter >= 'a' && letter <= 'z' && at[-1] == 'x' ? n : 0;
 }
 
 /* Groups of two digits, "0c:42:a1:12:34:56", or of four, as InfiniBand's "0c42:a103:0012:3456". */

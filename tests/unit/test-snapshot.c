@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The text of snapshots: what it says, and what is wrong with it, by line. */
+#include "hide.h"
 #include "machine/root.h"
 
 #include <errno.h>
@@ -205,9 +206,37 @@ static void a_path_that_is_recorded_twice_is_kept_once(void **state)
 	unc_tree_finish(&t);
 }
 
+/* Each text has its exact length: nothing before its begin and behind its end is looked at. */
+static void addresses_are_hidden_at_both_ends_of_a_text(void **state)
+{
+	static const char *const texts[][2] = {
+		{"0c42a1123456789a", "0c42a1123456789a"}, /* digits alone are a number */
+		{"enx0c42a1123456", "enx000000000001"},
+		{"0c:42:a1:12:34:56", "00:00:00:00:00:01"}, /* the same address */
+		{"0c42a112-3456-789a-bcde-f0123456789a", "00000000-0000-0000-0000-000000000002"},
+		{"x0c42a1123457", "x0c42a1123457"},
+		{"0000:15:01.0", "0000:15:01.0"},
+	};
+	struct unc_hidden hidden = {0};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
+		size_t len = strlen(texts[i][0]);
+		char *text = malloc(len);
+
+		assert_non_null(text);
+		memcpy(text, texts[i][0], len);
+		unc_hide(&hidden, text, len);
+		assert_memory_equal(text, texts[i][1], len);
+		free(text);
+	}
+	unc_names_finish(&hidden.seen);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(addresses_are_hidden_at_both_ends_of_a_text),
 		cmocka_unit_test(printing_gives_what_was_parsed),
 		cmocka_unit_test(order_and_comments_are_free),
 		cmocka_unit_test(errors_have_a_line),
