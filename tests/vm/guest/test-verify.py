@@ -151,7 +151,7 @@ MODELS = {
     "spr": Model(MEMORY | AGENTS | LINKS | FABRIC, INTEL, 3, 12, 6, 500, boxes("uncore_imc", 6)),
     "gnr": Model(MEMORY | AGENTS | LINKS | FABRIC, INTEL, 3, 12, 6, 500, boxes("uncore_imc", 6)),
     # Home agents need several passes.
-    "amd": Model(MEMORY | AGENTS | SENT, CHANNELS + PASSED + ONE_END + OF_SENDERS + OF_PORTS, 3, 16, 12, 500,
+    "amd": Model(MEMORY | AGENTS | SENT, CHANNELS + PASSED + ONE_END + OF_SENDERS + OF_PORTS, 3, 16, 12, 250,
                  boxes("amd_umc", 6)),
     "grace": Model(MEMORY, HINTED + ONE_END, 3, 12, 6, 100, each_socket("nvidia_scf_pmu", 8)),
     "t410": Model(MEMORY | AT_THE_CPU, HINTED + BOTH_ENDS, 3, 12, 6, 1000, each_socket("nvidia_ucf_pmu", 8)),
